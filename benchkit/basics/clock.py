@@ -1,0 +1,86 @@
+"""Time, and the wish to stop, as values that come in by argument.
+
+Durations come from the monotonic clock only; wall time is a label (UTC, milliseconds, "Z").
+What does not live here: waiting for a server (network/).
+"""
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from benchkit.basics.errors import Interrupted
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The seam to time: seconds since some start, and seconds since 1970."""
+
+    monotonic: Callable[[], float] = time.monotonic
+    wall: Callable[[], float] = time.time
+
+    def stamp(self) -> str:
+        """Now, as `2026-11-30T12:00:00.000Z`."""
+        return stamp_of(self.wall())
+
+
+def stamp_of(seconds: float) -> str:
+    """Seconds since 1970 as UTC with milliseconds and Z."""
+    milliseconds = int(seconds * 1000)
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(milliseconds // 1000))
+    return f"{whole}.{milliseconds % 1000:03d}Z"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long a session may start trials: `seconds` from `start` on the monotonic clock; None is no limit."""
+
+    start: float
+    seconds: float | None
+
+    def is_over(self, now: float) -> bool:
+        """Whether no further trial may start."""
+        return self.seconds is not None and now - self.start >= self.seconds
+
+
+class StopWish:
+    """Whether somebody asked for the end: set by a signal handler, looked at by whoever waits.
+
+    A handler only sets the flag: a KeyboardInterrupt in the middle of "write, then note it" makes duplicates.
+    """
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+
+    def raise_if_wished(self) -> None:
+        """Raise Interrupted if a signal has come."""
+        if self.signal is not None:
+            raise Interrupted(self.signal)
+
+
+@contextmanager
+def signals_as_wish(wish: StopWish, leave: Callable[[int], Any]) -> Iterator[None]:
+    """Within this, SIGINT, SIGTERM and SIGHUP set the wish; a second one calls `leave` with the exit code.
+
+    SIGHUP is left alone where it was ignored at the start (nohup). Windows has SIGINT (and SIGBREAK) only.
+    """
+    def handle(number: int, _frame: FrameType | None) -> None:
+        if wish.signal is not None:
+            leave(Interrupted(number).exit_code)
+        wish.signal = number
+
+    names = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    taken = [number for number in numbers if before[number] is not signal.SIG_IGN]
+    for number in taken:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, before[number])

@@ -1,0 +1,64 @@
+"""The errors of the kit, in one short tree.
+
+    Exception
+    ├── KitError          one line for a person; a door prints it and returns its exit code
+    │   ├── Unusable      2: bad flags, a bad file, an unusable task, a log or recording that does not fit
+    │   ├── Surroundings  3: no server, no such model, digest not the pinned one, disk full, log in use
+    │   └── Interrupted   130 or 143: a signal asked for the end
+    └── TrialError        no whole reply came, or none could be judged: recorded, never printed as a failure of the kit
+
+What does not live here: how an error reaches a terminal (benchkit/door.py) or a log (trial_log/lines.py).
+"""
+from __future__ import annotations
+
+import signal
+
+ERROR_TYPES = (
+    "NotRun", "Timeout", "Unreachable", "ServerBusy", "ServerError", "BrokenReply", "Unfinished", "BadReply",
+    "ReplyTooLarge", "PromptTooLong", "ModelChanged", "CheckError",
+)
+"""Why a trial is incomplete: the closed list. A reader refuses any other word."""
+
+
+class KitError(Exception):
+    """One line that says what is wrong, where, and what to do."""
+
+    exit_code = 2
+
+
+class Unusable(KitError):
+    """Something given cannot be used: nothing was started, nothing was changed."""
+
+    exit_code = 2
+
+
+class Surroundings(KitError):
+    """Something around the kit is missing or in the way: what was recorded stays."""
+
+    exit_code = 3
+
+
+class Interrupted(KitError):
+    """A signal asked for the end. SIGHUP counts as SIGTERM."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"stopped by {'SIGINT' if number == signal.SIGINT else 'SIGTERM'}")
+        self.exit_code = 130 if number == signal.SIGINT else 143
+
+
+class TrialError(Exception):
+    """No whole reply came for one trial.
+
+    `type` is one of ERROR_TYPES, `message` the kit's own words, `partial` the text that had come (None: none).
+    `latency_s` (of the last request), `retries` and `waited_s` say what was tried; None is unknown.
+    `stops` is the sentence for the person if no further trial can succeed; None: the run goes on.
+    """
+
+    def __init__(
+        self, type: str, message: str, partial: str | None = None, *,  # noqa: A002 - the field's name in the log
+        latency_s: float | None = None, retries: int = 0, waited_s: float = 0.0, stops: str | None = None,
+    ) -> None:
+        super().__init__(f"{type}: {message}")
+        self.type, self.message, self.partial = type, message, partial
+        self.latency_s, self.retries, self.waited_s = latency_s, retries, waited_s
+        self.stops = stops

@@ -1,0 +1,41 @@
+r"""Names that are safe to show and safe to use as a file name.
+
+What does not live here: escaping for HTML, Markdown and CSV (reports/).
+"""
+from __future__ import annotations
+
+import hashlib
+import re
+
+_PLAIN = re.compile(r"[a-z0-9._-]{1,100}")
+_NOT_PLAIN = re.compile(r"[^a-z0-9]+")
+_RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?")
+# C0 except newline and tab, DEL, C1, and the characters that turn the reading direction
+_UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def shown(text: str) -> str:
+    r"""The text with control characters shown (`\x1b`), so that a terminal is never sent them."""
+    return _UNSHOWN.sub(_escape, text)
+
+
+def shown_line(text: str, most: int = 200) -> str:
+    """The text on one line of at most `most` characters, control characters shown."""
+    line = shown(text).replace("\n", "\\n").replace("\t", "\\t")
+    return line if len(line) <= most else line[: most - 3] + "..."
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found.group())
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def file_stem(name: str) -> str:
+    """A file name (without suffix) for an untrusted name: itself if plain, else `x-<slug of 40>-<12 hex>`.
+
+    Plain is `[a-z0-9._-]`, not reserved on Windows, and neither begins nor ends with a dot.
+    """
+    if _PLAIN.fullmatch(name) and not _RESERVED.fullmatch(name) and name.strip(".") == name:
+        return name
+    slug = _NOT_PLAIN.sub("-", name.lower()).strip("-")[:40]
+    return f"x-{slug}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"

@@ -1,0 +1,93 @@
+r"""Reading JSON from strangers: one right reading, or a ValueError that says what is wrong.
+
+Refused: anything but UTF-8, a byte order mark, keys that stand twice, NaN and infinities (also as 1e999),
+integers beyond 2^53 - 1, lone surrogates, nesting over 64 deep. Limits are the kit's own, so that every
+Python says the same. What does not live here: files and their sizes (disk/), and what a value should look like.
+"""
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+from benchkit.basics.values import JSON
+
+MOST_DEPTH = 64
+MOST_INTEGER = 2**53 - 1
+_STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+def parse(data: bytes) -> JSON:
+    """The value of a JSON text. Raises ValueError with one line, position included where there is one."""
+    if data.startswith(b"\xef\xbb\xbf"):
+        raise ValueError("it begins with a byte order mark; save it as UTF-8 without one")
+    if data.count(b"{") + data.count(b"[") > MOST_DEPTH:
+        _check_depth(data)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is not UTF-8 at byte {error.start}") from None
+    try:
+        value: JSON = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+    if b"\\ud" in data or b"\\uD" in data:
+        _check_surrogates(value)
+    return value
+
+
+def _check_depth(data: bytes) -> None:
+    depth = 0
+    for byte in _STRINGS.sub(b"", data):
+        if byte in b"{[":
+            depth += 1
+            if depth > MOST_DEPTH:
+                raise ValueError(f"it is nested more than {MOST_DEPTH} deep")
+        elif byte in b"}]":
+            depth -= 1
+
+
+def _check_surrogates(value: JSON) -> None:
+    # json.dumps shows a surrogate pair of a real character as two escapes, so look at the parsed strings
+    if isinstance(value, str):
+        if _SURROGATE.search(value):
+            raise ValueError("a text holds a lone surrogate")
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            _check_surrogates(key)
+            _check_surrogates(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            _check_surrogates(inner)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {json.dumps(twice[:60])} stands twice")
+    return found
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {text[:30]} is too large")
+    return number
+
+
+def _integer(text: str) -> int:
+    if len(text) > 17 or abs(int(text)) > MOST_INTEGER:
+        raise ValueError(f"the number {text[:30]} is beyond 2^53 - 1")
+    return int(text)
+
+
+def _constant(text: str) -> Any:
+    raise ValueError(f"{text} is not a JSON number")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_float=_finite, parse_int=_integer, parse_constant=_constant)
