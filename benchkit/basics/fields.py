@@ -1,0 +1,141 @@
+"""Reading the fields of JSON objects from strangers: the right type, or a ValueError that names the field.
+
+What does not live here: which fields a thing has (its own wire does), and reading JSON text (strict_json.py).
+"""
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import cast
+
+from benchkit.basics.names import shown_line
+from benchkit.basics.values import JSON
+
+
+class Fields:
+    """One JSON object and the place it stands at (`results[3]`; "" is the whole file).
+
+    Every getter raises ValueError(`<place>.<field> is <what it is>, not <what it should be>`).
+    """
+
+    __slots__ = ("place", "values")
+
+    def __init__(self, value: JSON, place: str = "") -> None:
+        if not isinstance(value, Mapping):
+            raise ValueError(f"{place or 'it'} is {_kind(value)}, not an object")
+        self.values: Mapping[str, JSON] = value
+        self.place = place
+
+    def has_exactly(self, names: Collection[str], optional: Collection[str] = ()) -> None:
+        """Raise ValueError for a field that is missing or that nobody knows."""
+        if self.values.keys() == names:
+            return
+        for name in names:
+            if name not in self.values:
+                raise ValueError(f"{self.at(name)} is missing")
+        for name in self.values:
+            if name not in names and name not in optional:
+                raise ValueError(f"{self.at(shown_line(name, 60))} is no field that is known")
+
+    def at(self, name: str) -> str:
+        """Where a field stands, in words: `results[3].verdict`."""
+        return f"{self.place}.{name}" if self.place else name
+
+    def wrong(self, name: str, wanted: str) -> ValueError:
+        """The error for a field that is not what it should be."""
+        if name not in self.values:
+            return ValueError(f"{self.at(name)} is missing")
+        return ValueError(f"{self.at(name)} is {_kind(self.values[name])}, not {wanted}")
+
+    def json(self, name: str) -> JSON:
+        """Any value, but the field must be there."""
+        if name not in self.values:
+            raise self.wrong(name, "there")
+        return self.values[name]
+
+    def text(self, name: str) -> str:
+        """A string."""
+        value = self.values.get(name)
+        if type(value) is not str:
+            raise self.wrong(name, "a text")
+        return value
+
+    def text_or_none(self, name: str) -> str | None:
+        """A string or null."""
+        value = self.values.get(name, 0)
+        if value is not None and type(value) is not str:
+            raise self.wrong(name, "a text or null")
+        return value
+
+    def one_of(self, name: str, words: Collection[str]) -> str:
+        """One word of a closed list."""
+        value = self.values.get(name)
+        if type(value) is not str or value not in words:
+            raise self.wrong(name, "one of " + ", ".join(words))
+        return value
+
+    def integer(self, name: str, least: int = 0) -> int:
+        """A whole number, at least `least`."""
+        value = self.values.get(name)
+        if type(value) is not int or value < least:
+            raise self.wrong(name, f"a whole number of at least {least}")
+        return value
+
+    def integer_or_none(self, name: str) -> int | None:
+        """A whole number of at least 0, or null."""
+        value = self.values.get(name, "")
+        if value is not None and (type(value) is not int or value < 0):
+            raise self.wrong(name, "a whole number of at least 0, or null")
+        return value
+
+    def seconds_or_none(self, name: str) -> float | None:
+        """A number of at least 0, or null."""
+        value = self.values.get(name, "")
+        if value is not None and (type(value) not in (float, int) or cast(float, value) < 0):
+            raise self.wrong(name, "seconds of at least 0, or null")
+        return cast("float | None", value)
+
+    def boolean(self, name: str) -> bool:
+        """True or false."""
+        value = self.values.get(name)
+        if type(value) is not bool:
+            raise self.wrong(name, "true or false")
+        return value
+
+    def mapping(self, name: str) -> Mapping[str, JSON]:
+        """An object, its inside unread."""
+        value = self.values.get(name)
+        if not isinstance(value, Mapping):
+            raise self.wrong(name, "an object")
+        return value
+
+    def sequence(self, name: str) -> Sequence[JSON]:
+        """A list, its inside unread."""
+        value = self.values.get(name)
+        if not isinstance(value, list):
+            raise self.wrong(name, "a list")
+        return value
+
+    def inner(self, name: str) -> Fields:
+        """An object, to read on."""
+        return Fields(self.json(name), self.at(name))
+
+    def objects(self, name: str) -> list[Fields]:
+        """A list of objects, to read on."""
+        place = self.at(name)
+        return [Fields(value, f"{place}[{number}]") for number, value in enumerate(self.sequence(name))]
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of strings."""
+        values = self.sequence(name)
+        if not all(type(value) is str for value in values):
+            raise self.wrong(name, "a list of texts")
+        return tuple(cast("Sequence[str]", values))
+
+
+def _kind(value: JSON) -> str:
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, str | bytes) or value is None or isinstance(value, bool | int | float):
+        return shown_line(json.dumps(value), 60)
+    return "a list"

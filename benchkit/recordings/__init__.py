@@ -1,0 +1,1 @@
+"""What a log amounts to: recordings, run records and digests. Nothing here asks a model."""

@@ -1,0 +1,139 @@
+"""The wire of what recordings and run records share: sessions, task name, usage, timings, errors.
+
+What does not live here: the two files themselves (recording.py, run_record.py).
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchkit.basics.errors import ERROR_TYPES
+from benchkit.basics.fields import Fields
+from benchkit.basics.indented import HOLE, number_of, text_of
+from benchkit.basics.values import JSON, ErrorFacts, TaskName, Timings, Usage
+
+STOP_REASONS = ("complete", "budget", "selection", "interrupted", "error")
+"""How a session can end in order."""
+
+USAGE_SHAPE: Mapping[str, JSON] = dict.fromkeys(("prompt_tokens", "output_tokens", "cached_tokens"), HOLE)
+TIMINGS_SHAPE: Mapping[str, JSON] = dict.fromkeys(
+    ("load_s", "prompt_s", "output_s", "first_token_s", "other_s"), HOLE)
+ERROR_SHAPE: Mapping[str, JSON] = dict.fromkeys(("type", "message", "partial"), HOLE)
+
+_HEX_16 = re.compile(r"[0-9a-f]{16}")
+_HEX_64 = re.compile(r"[0-9a-f]{64}")
+_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFacts:
+    """One session of a log: where, how long, and how it ended (`stop` None: no word of it)."""
+
+    started_at: str
+    hardware: str | None
+    environment: Mapping[str, JSON]
+    timeout_s: float | None
+    budget_s: float | None
+    load_s: float | None
+    stop: str | None
+
+
+def session_fields(session: SessionFacts) -> dict[str, JSON]:
+    """The wire form of a session."""
+    return {
+        "started_at": session.started_at, "hardware": session.hardware, "environment": session.environment,
+        "timeout_s": session.timeout_s, "budget_s": session.budget_s, "load_s": session.load_s,
+        "stop": session.stop,
+    }
+
+
+def session_of(fields: Fields) -> SessionFacts:
+    """A session from its wire form; ValueError names the field."""
+    fields.has_exactly(
+        ("started_at", "hardware", "environment", "timeout_s", "budget_s", "load_s", "stop"))
+    return SessionFacts(
+        stamp(fields, "started_at"), fields.text_or_none("hardware"), fields.mapping("environment"),
+        fields.seconds_or_none("timeout_s"), fields.seconds_or_none("budget_s"),
+        fields.seconds_or_none("load_s"),
+        None if fields.json("stop") is None else fields.one_of("stop", STOP_REASONS))
+
+
+def task_fields(task: TaskName) -> dict[str, JSON]:
+    """The wire form of a task's name."""
+    return {"module": task.module, "name": task.name, "version": task.version}
+
+
+def task_of(fields: Fields) -> TaskName:
+    """A task's name from its wire form; ValueError names the field."""
+    fields.has_exactly(("module", "name", "version"))
+    return TaskName(fields.text("module"), fields.text("name"), fields.text("version"))
+
+
+def usage_texts(usage: Usage) -> tuple[str, ...]:
+    """What fills USAGE_SHAPE, in its order."""
+    return (number_of(usage.prompt_tokens), number_of(usage.output_tokens),
+            number_of(usage.cached_tokens))
+
+
+def timings_texts(timings: Timings) -> tuple[str, ...]:
+    """What fills TIMINGS_SHAPE, in its order."""
+    return (number_of(timings.load_s), number_of(timings.prompt_s), number_of(timings.output_s),
+            number_of(timings.first_token_s), number_of(timings.other_s))
+
+
+def error_texts(error: ErrorFacts) -> tuple[str, ...]:
+    """What fills ERROR_SHAPE, in its order."""
+    return text_of(error.type), text_of(error.message), text_of(error.partial)
+
+
+def usage_of(fields: Fields) -> Usage:
+    """Tokens from their wire form; ValueError names the field."""
+    fields.has_exactly(USAGE_SHAPE.keys())
+    return Usage(fields.integer_or_none("prompt_tokens"), fields.integer_or_none("output_tokens"),
+                 fields.integer_or_none("cached_tokens"))
+
+
+def timings_of(fields: Fields) -> Timings:
+    """Seconds inside one request from their wire form; ValueError names the field."""
+    fields.has_exactly(TIMINGS_SHAPE.keys())
+    return Timings(
+        fields.seconds_or_none("load_s"), fields.seconds_or_none("prompt_s"),
+        fields.seconds_or_none("output_s"), fields.seconds_or_none("first_token_s"),
+        fields.seconds_or_none("other_s"))
+
+
+def error_of(fields: Fields, types: Collection[str] = ERROR_TYPES) -> ErrorFacts:
+    """Why there is no output, from its wire form; ValueError names the field."""
+    fields.has_exactly(ERROR_SHAPE.keys())
+    return ErrorFacts(fields.one_of("type", types), fields.text("message"), fields.text_or_none("partial"))
+
+
+def hex_16(fields: Fields, name: str) -> str:
+    """16 hex digits."""
+    if not _HEX_16.fullmatch(fields.text(name)):
+        raise fields.wrong(name, "16 hex digits")
+    return fields.text(name)
+
+
+def hex_64(fields: Fields, name: str) -> str:
+    """64 hex digits."""
+    if not _HEX_64.fullmatch(fields.text(name)):
+        raise fields.wrong(name, "64 hex digits")
+    return fields.text(name)
+
+
+def stamp(fields: Fields, name: str) -> str:
+    """A time in UTC, with milliseconds and Z."""
+    if not _STAMP.fullmatch(fields.text(name)):
+        raise fields.wrong(name, "a time like 2026-11-30T12:00:00.000Z")
+    return fields.text(name)
+
+
+def check_unique(ids: Sequence[str], place: str) -> None:
+    """Raise ValueError if an id stands twice, also when case-folded."""
+    seen: dict[str, int] = {}
+    for number, name in enumerate(ids):
+        first = seen.setdefault(name.casefold(), number)
+        if first != number:
+            raise ValueError(f"{place}[{number}].id is the same as {place}[{first}].id")
