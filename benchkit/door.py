@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 from benchkit import VERSION
 
@@ -22,10 +22,10 @@ CLOSED_STDOUT = 141
 class Parser(argparse.ArgumentParser):
     """A parser whose complaint is one line and exit code 2; flags are never abbreviated."""
 
-    def __init__(self, prog: str, description: str | None, **more: object) -> None:
+    def __init__(self, prog: str, description: str | None = None, **more: Any) -> None:
         super().__init__(prog=prog, description=description, allow_abbrev=False,
-                         formatter_class=argparse.RawDescriptionHelpFormatter)
-        self.add_argument("--version", action="version", version=f"{prog} {VERSION}")
+                         formatter_class=argparse.RawDescriptionHelpFormatter, **more)
+        self.add_argument("--version", action="version", version=f"{prog.split()[0]} {VERSION}")
 
     def error(self, message: str) -> NoReturn:
         """One line on stderr, exit code 2."""

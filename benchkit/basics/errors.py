@@ -41,8 +41,9 @@ class Surroundings(KitError):
 class Interrupted(KitError):
     """A signal asked for the end. SIGHUP counts as SIGTERM."""
 
-    def __init__(self, number: int) -> None:
-        super().__init__(f"stopped by {'SIGINT' if number == signal.SIGINT else 'SIGTERM'}")
+    def __init__(self, number: int, what_is_kept: str = "") -> None:
+        super().__init__(f"stopped by {'SIGINT' if number == signal.SIGINT else 'SIGTERM'}{what_is_kept}")
+        self.number = number
         self.exit_code = 130 if number == signal.SIGINT else 143
 
 

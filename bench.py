@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""Record k trials of every case into a log, and show what the system does reliably, sometimes and never.
+
+    python3 bench.py --system baselines:keywords --budget-s 30     no model needed
+    python3 bench.py --budget-s 30                                 a local Ollama
+    python3 bench.py --log LOG --status                            what is recorded, and what is left
+    python3 bench.py --log LOG --convert RECORDING                 the log as a recording
+    python3 bench.py --log LOG --export CLEAN                      a new log without damaged lines
+
+The same command goes on where the log ends. Each trial is kept the moment it ends; whatever stops a run, nothing
+recorded is lost and nothing is counted twice.
+
+exit codes: 0 done (also when the budget ended the run), 1 cells are left (--status), 2 bad flags or files: nothing
+was changed, 3 the surroundings (no server, another digest, disk full, log in use), 130 and 143 after a signal,
+141 stdout was closed
+"""
+import sys
+
+if sys.version_info < (3, 11):
+    sys.exit("bench.py needs Python 3.11 or newer; this is %d.%d" % sys.version_info[:2])
+
+import os
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+if HERE not in sys.path:
+    sys.path.insert(0, HERE)
+
+import argparse
+
+from benchkit import door
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from benchkit.basics.clock import StopWish
+    from benchkit.running.engine import Witness
+    from benchkit.running.session import Order
+    from benchkit.trial_log.reader import TrialLog
+
+
+def parser() -> door.Parser:
+    """The flags of this door."""
+    flags = door.Parser("bench.py", __doc__)
+    door.add_run_flags(flags)
+    door.add_task_flags(flags)
+    flags.add_argument("--log", metavar="FILE", help="the trial log (default recorded/NAME.jsonl, after the system)")
+    flags.add_argument("--budget-s", type=door.seconds, metavar="S", help="start no trial after this many seconds")
+    flags.add_argument("--timeout-s", type=door.seconds, metavar="S", default=120.0,
+                       help="the most that one trial may take, in all (default %(default)g)")
+    flags.add_argument("--hardware", metavar="TEXT", help="the machine in your words; kept with every session")
+    flags.add_argument("--host", metavar="ADDRESS", help="the server (default OLLAMA_HOST, or 127.0.0.1:11434)")
+    flags.add_argument("--limit", type=door.whole_number, metavar="N", help="run at most N trials in this session")
+    flags.add_argument("--case", metavar="ID", help="run only this case in this session")
+    flags.add_argument("--retry-errors", action="store_true", help="run cells again whose last attempt is an error")
+    flags.add_argument("--changed", choices=["rerun"], help="run cells again whose prompt or settings have changed")
+    flags.add_argument("--accept-damage", action="store_true", help="name damage in the middle of the log, and go on")
+    flags.add_argument("--allow-cloud", action="store_true", help="allow models that send the prompts elsewhere")
+    flags.add_argument("--dry-run", action="store_true", help="say what would be run; ask nobody, write nothing")
+    flags.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    modes = flags.add_mutually_exclusive_group()
+    modes.add_argument("--convert", metavar="FILE", help="write the recording of --log to FILE")
+    modes.add_argument("--status", action="store_true", help="say what --log holds and what is left (exit 1)")
+    modes.add_argument("--export", metavar="FILE", help="write --log to a new FILE without damaged lines")
+    return flags
+
+
+def main(argv: "list[str] | None" = None) -> int:
+    """Parse the flags, and tell the story that they ask for."""
+    start = time.monotonic()
+    flags = parser()
+    options = flags.parse_args(argv)
+    if options.log is None and (options.convert or options.status or options.export):
+        flags.error("--convert, --status and --export need --log")
+    if options.convert:
+        return door.run("bench.py", lambda: convert(options))
+    if options.status:
+        return door.run("bench.py", lambda: status(options))
+    if options.export:
+        return door.run("bench.py", lambda: export(options))
+    words = sys.argv[1:] if argv is None else argv
+    return door.run("bench.py", lambda: record_and_show(options, start, words))
+
+
+def convert(options: argparse.Namespace) -> int:
+    """--convert: the log as a recording, written only where it differs."""
+    from pathlib import Path
+
+    from benchkit.recordings.converting import recording_of
+    from benchkit.recordings.recording import keep_recording
+    from benchkit.trial_log.reader import read_log
+
+    recording = recording_of(read_log(Path(options.log), accept_damage=options.accept_damage), options.system)
+    is_new = keep_recording(Path(options.convert), recording)
+    run = sum(trial.is_run for case in recording.cases for trial in case.trials)
+    print(f"{options.convert}: {run} of {len(recording.cases) * recording.trials} planned trials"
+          f"{'' if is_new else ' (unchanged)'}")
+    return door.DONE
+
+
+def status(options: argparse.Namespace) -> int:
+    """--status: what the log holds; exit code 1 if cells are left."""
+    from pathlib import Path
+
+    from benchkit.running.status import status_of, status_text
+    from benchkit.trial_log.reader import read_log
+
+    found = status_of(read_log(Path(options.log), accept_damage=options.accept_damage), options.system)
+    print(status_text(found))
+    return door.NO if found.left else door.DONE
+
+
+def export(options: argparse.Namespace) -> int:
+    """--export: a new log without damaged lines."""
+    from pathlib import Path
+
+    from benchkit.trial_log.export import export_clean
+    from benchkit.trial_log.reader import read_log
+
+    kept = export_clean(read_log(Path(options.log), accept_damage=True), Path(options.export))
+    print(f"{options.export}: {kept} lines of {options.log}")
+    return door.DONE
+
+
+def record_and_show(options: argparse.Namespace, start: float, words: "list[str]") -> int:
+    """The main story: fill in the flags from the log, record what is left, convert, judge, and show."""
+    from benchkit.basics.clock import Clock, StopWish, signals_as_wish
+    from benchkit.basics.errors import Interrupted, Surroundings
+    from benchkit.running.session import Surrounds, record
+
+    stop = StopWish()
+    log = find_log(options)
+    fill_in(options, log)
+    order = order_of(options, start, stop, words)
+    if options.dry_run:
+        return dry_run(order, log)
+    surrounds = Surrounds(Clock(), stop, door.say, witness_of(options, order))
+    with signals_as_wish(stop, os._exit):
+        try:
+            ended = record(order, log, surrounds)
+        except Interrupted as interrupted:
+            raise Interrupted(interrupted.number, f"; what ended before is in {order.log}; go on with: "
+                                                  f"{order.command}") from None
+    show(order, ended.reason)
+    if ended.sentence is not None:
+        raise Surroundings(ended.sentence)
+    return door.DONE
+
+
+def find_log(options: argparse.Namespace) -> "TrialLog | None":
+    """The log as it is, read without a lock; None where there is none yet. Fills in --log."""
+    from pathlib import Path
+
+    from benchkit.basics.errors import Unusable
+    from benchkit.basics.names import file_stem
+    from benchkit.systems.system import split_name
+    from benchkit.trial_log.reader import read_log
+
+    if options.log is None:
+        name = split_name(options.system or door.DEFAULT_SYSTEM)[1]
+        options.log = os.path.join("recorded", file_stem(name) + ".jsonl")
+    path = Path(options.log)
+    if path.suffix != ".jsonl":
+        raise Unusable(f"--log {options.log}: the name of a log ends in .jsonl; its recording lies beside it in .json")
+    if not path.exists() or path.stat().st_size == 0:
+        return None
+    log = read_log(path, accept_damage=options.accept_damage)
+    return None if log.plan is None else log
+
+
+def fill_in(options: argparse.Namespace, log: "TrialLog | None") -> None:
+    """Flags not given are taken from the log, and else from the defaults."""
+    plan = None if log is None else log.plan
+    for flag, recorded, default in (
+        ("system", plan and plan.systems[0], door.DEFAULT_SYSTEM), ("task", plan and plan.task.module, door.DEFAULT_TASK),
+        ("split", plan and plan.split, door.DEFAULT_SPLIT), ("trials", plan and plan.trials, door.DEFAULT_TRIALS),
+    ):
+        if getattr(options, flag) is None:
+            setattr(options, flag, recorded or default)
+
+
+def order_of(options: argparse.Namespace, start: float, stop: "StopWish", words: "list[str]") -> "Order":
+    """The order that the flags amount to, with the system made but not opened."""
+    from pathlib import Path
+
+    from benchkit.basics.clock import Budget, Clock
+    from benchkit.basics.command import Command
+    from benchkit.running.plan import Selection
+    from benchkit.running.session import Order
+    from benchkit.systems.system import SystemOptions, load_system
+    from benchkit.tasks.cases import in_split, read_cases
+    from benchkit.tasks.task import load_task
+
+    task = load_task(options.task, door.folders())
+    cases = in_split(read_cases(Path(options.cases)), options.split)
+    system = load_system(options.system, SystemOptions(
+        clock=Clock(), stop=stop, say=door.say, task=task, cases=cases, host=options.host,
+        allow_cloud=options.allow_cloud), door.folders())
+    return Order(
+        log=Path(options.log), systems={options.system: system}, task=task, cases=cases, cases_file=options.cases,
+        split=options.split,
+        trials=options.trials, budget=Budget(start, options.budget_s), timeout_s=options.timeout_s,
+        command=Command("bench.py", tuple(words)), hardware=options.hardware,
+        selection=Selection(options.limit, options.case, options.retry_errors),
+        rerun_changed=options.changed == "rerun", accept_damage=options.accept_damage)
+
+
+def dry_run(order: "Order", log: "TrialLog | None") -> int:
+    """--dry-run: what would be run, in words."""
+    from benchkit.running.session import foresee
+
+    ahead = foresee(order, log)
+    print(f"{order.log}: {ahead.recorded} of {ahead.planned} planned trials are recorded; this command would run "
+          f"{ahead.chosen}{f', the first of them {ahead.first}' if ahead.first else ''}; nothing was asked or written")
+    return door.DONE
+
+
+def witness_of(options: argparse.Namespace, order: "Order") -> "Callable[[int, int], Witness]":
+    """Who watches the run: progress on stderr, or nobody when --quiet."""
+    from benchkit.running.progress import Progress
+    from benchkit.tasks.judging import judge
+
+    by_id = {case.id: case for case in order.cases}
+    stream = None if options.quiet else sys.stderr
+
+    def verdict(case_id: str, output: str) -> str:
+        return judge(order.task, by_id[case_id], output).verdict
+
+    return lambda planned, before: Progress(planned, before, verdict, time.monotonic, stream)
+
+
+def show(order: "Order", reason: "str | None") -> None:
+    """Convert the log, judge the recording, and print the first screen of the report and how to go on."""
+    from benchkit.basics.clock import Clock
+    from benchkit.recordings.converting import recording_of
+    from benchkit.recordings.judged import Circumstances, judge_recording
+    from benchkit.recordings.recording import keep_recording
+    from benchkit.reports.run_report import report_of
+    from benchkit.reports.text import first_screen
+    from benchkit.running.environment import environment
+    from benchkit.trial_log.reader import read_log
+
+    recording = recording_of(read_log(order.log, accept_damage=order.accept_damage), None)
+    kept = order.log.with_suffix(".json")
+    keep_recording(kept, recording)
+    circumstances = Circumstances(Clock().stamp(), environment({}))
+    record = judge_recording(recording, order.task, order.cases, circumstances)
+    print(first_screen(report_of(record, order.log.stem)))
+    left = sum(not trial.is_run for case in recording.cases for trial in case.trials)
+    print(ending(order, reason, left, kept))
+
+
+def ending(order: "Order", reason: "str | None", left: int, recording: "Path") -> str:
+    """What is left, in words, and the commands to go on."""
+    import shlex
+
+    name = recording.stem
+    lines = [f"{ENDINGS[reason]}; {left} trials are left" if left else f"{ENDINGS[reason]}: every planned trial ran"]
+    if left:
+        lines.append(f"  go on       {order.command}")
+    judged, report = os.path.join("runs", f"{name}.json"), os.path.join("runs", f"{name}-report.json")
+    run = ["python3", "harness.py", "run", "--task", order.task.module, "--cases", order.cases_file,
+           "--system", f"replay:{recording}", "--split", order.split, "--trials", str(order.trials), "--out", judged]
+    lines.append(f"  judge again {shlex.join(run)}")
+    lines.append(f"  report      {shlex.join(['python3', 'report.py', judged, '--out', report])}")
+    return "\n".join(lines)
+
+
+ENDINGS = {
+    None: "Nothing was left to run", "complete": "Done", "budget": "The budget ended the run",
+    "selection": "Only what was chosen ran", "error": "The run stopped by itself"}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

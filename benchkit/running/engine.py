@@ -1,0 +1,116 @@
+"""Running cells, one after the other: ask, wait, record, and only then go on.
+
+A trial is recorded before anything shows it and before the next request is sent. The engine knows no server and
+no task; it decides only when to stop. What does not live here: what is left to run (plan.py), and the lines around
+the trials (session.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from benchkit.basics.canonical import request_of
+from benchkit.basics.clock import Budget, Clock, StopWish
+from benchkit.basics.errors import TrialError
+from benchkit.basics.values import JSON, ErrorFacts, Failure, Outcome, Reply, Request
+from benchkit.running.plan import Assignment
+from benchkit.systems.system import System
+from benchkit.tasks.task import Prompt
+from benchkit.trial_log.lines import TrialLine
+
+SLEPT_S = 5.0
+"""A wall clock that ran further ahead than this during a trial is kept: the machine slept."""
+
+
+class Witness(Protocol):
+    """Who watches a run: told after a trial is recorded, never before."""
+
+    def starts(self, assignment: Assignment) -> None:
+        """A trial is about to start."""
+
+    def recorded(self, line: TrialLine) -> None:
+        """A trial is in the log, synced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """A system that is open, with what binds its replies: its settings, and the prompts by case."""
+
+    system: System
+    settings: Mapping[str, JSON]
+    prompts: Mapping[str, Prompt]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to stop: the budget of the session, the seconds of one trial, and a person's wish."""
+
+    budget: Budget
+    timeout_s: float
+    stop: StopWish
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """How the trials ended: `done`, `budget`, or `error` with the sentence that says why."""
+
+    reason: str
+    sentence: str | None = None
+
+
+def run_trials(
+    assignments: Iterable[Assignment], answering: Mapping[str, Answering], record: Callable[[TrialLine], None],
+    limits: Limits, clock: Clock, witness: Witness,
+) -> Stopped:
+    """Run cells in order until they are done, the budget is over, or no further trial can succeed.
+
+    The first trial always starts: a budget shorter than a trial must still move forward. Raises Interrupted when a
+    signal came (the trial under way is dropped), and Surroundings when the log cannot be written.
+    """
+    is_first = True
+    for assignment in assignments:
+        limits.stop.raise_if_wished()
+        if not is_first and limits.budget.is_over(clock.monotonic()):
+            return Stopped("budget")
+        is_first = False
+        witness.starts(assignment)
+        line, sentence = _try_cell(assignment, answering[assignment.cell.system], limits, clock)
+        record(line)
+        witness.recorded(line)
+        if sentence is not None:
+            return Stopped("error", sentence)
+    limits.stop.raise_if_wished()
+    return Stopped("done")
+
+
+def _try_cell(
+    assignment: Assignment, answering: Answering, limits: Limits, clock: Clock,
+) -> tuple[TrialLine, str | None]:
+    """One trial, ended: its line, and the sentence that stops the run (None: go on)."""
+    cell, prompt = assignment.cell, answering.prompts[assignment.cell.case]
+    wall, monotonic = clock.wall(), clock.monotonic()
+    started_at = clock.stamp()
+    request = Request(
+        case=cell.case, trial=cell.trial, attempt=assignment.attempt, seed=cell.seed, messages=prompt.messages,
+        schema=prompt.schema, deadline=monotonic + limits.timeout_s)
+    outcome, sentence = _outcome(answering.system, request, clock)
+    slept = (clock.wall() - wall) - (clock.monotonic() - monotonic)
+    return TrialLine(
+        cell=cell, attempt=assignment.attempt, request=request_of(prompt.ask, answering.settings, cell.seed),
+        started_at=started_at, outcome=outcome, slept_s=slept if slept > SLEPT_S else None), sentence
+
+
+def _outcome(system: System, request: Request, clock: Clock) -> tuple[Outcome, str | None]:
+    start = clock.monotonic()
+    try:
+        reply = system.answer(request)
+    except TrialError as error:
+        facts = ErrorFacts(error.type, error.message, error.partial)
+        return Failure(facts, error.latency_s, error.retries, error.waited_s), error.stops
+    return _timed(reply, clock.monotonic() - start), None
+
+
+def _timed(reply: Reply, elapsed: float) -> Reply:
+    """A system that does not time its own requests is timed from outside."""
+    return reply if reply.latency_s is not None else replace(reply, latency_s=elapsed)

@@ -1,0 +1,159 @@
+"""What is to be run: the plan wanted now, held against the log so far. Pure: values in, values out.
+
+The order is trial-major: all cases of trial 1, then all of trial 2, ... so that a run stopped anywhere leaves
+every case with t or t+1 trials. What does not live here: asking anybody anything (engine.py, session.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from benchkit.basics.canonical import canonical
+from benchkit.basics.command import Command
+from benchkit.basics.errors import Unusable
+from benchkit.basics.names import shown_line
+from benchkit.basics.values import JSON, Cell
+from benchkit.trial_log.lines import PlanLine
+from benchkit.trial_log.reader import TrialLog
+
+NEVER_RETRIED = ("PromptTooLong",)
+"""Errors that the same request meets again for certain."""
+MOST_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which of the cells left this session runs. None and False: all of them, errors not again."""
+
+    limit: int | None = None
+    case: str | None = None
+    retry_errors: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What differs between the log and what would be asked now: case ids, and settings as `options.seed: 1 -> 2`."""
+
+    asks: tuple[str, ...] = ()
+    settings: Mapping[str, tuple[str, ...]] | None = None
+
+    def touches(self, cell: Cell) -> bool:
+        """Whether the request of a cell has changed."""
+        return cell.case in self.asks or cell.system in (self.settings or {})
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A cell to run, and which attempt it is."""
+
+    cell: Cell
+    attempt: int
+
+
+class Cells(Protocol):
+    """What the plan needs to know of a log's cells."""
+
+    def attempts(self, cell: Cell) -> int:
+        """How many attempts are recorded; 0: none."""
+
+    def is_recorded(self, cell: Cell) -> bool:
+        """Whether the last attempt counts."""
+
+    def error_type(self, cell: Cell) -> str | None:
+        """The error of the last attempt; None: it has an output."""
+
+
+def cells_of(plan: PlanLine) -> Iterator[Cell]:
+    """Every planned cell in the order of running: for each trial, for each system, for each case."""
+    for trial in range(1, plan.trials + 1):
+        for system in plan.systems:
+            for case in plan.cases:
+                yield Cell(system, case.id, trial)
+
+
+def check_fits(log: TrialLog, wanted: PlanLine, command: Command) -> None:
+    """Raise Unusable where the wanted plan contradicts the log, with the command that would be right."""
+    planned = log.plan
+    if planned is None:
+        return
+    for flag, given, recorded in (
+        ("--system", " ".join(wanted.systems), " ".join(planned.systems)),
+        ("--task", wanted.task.module, planned.task.module),
+        ("--split", wanted.split, planned.split),
+    ):
+        if given != recorded:
+            raise Unusable(
+                f"{log.path}: it was recorded with {flag} {shown_line(recorded)}, not {shown_line(given)}; go on with "
+                f"{command.having(flag, recorded)}, or choose another --log")
+    if wanted.trials < planned.trials:
+        raise Unusable(f"{log.path}: it plans {planned.trials} trials, and {wanted.trials} is fewer; go on with "
+                       f"{command.having('--trials', str(planned.trials))} (or more), or choose another --log")
+    there = {case.id for case in wanted.cases}
+    gone = [case.id for case in planned.cases if case.id not in there]
+    if gone:
+        raise Unusable(f"{log.path}: {named(gone)} of its plan {'is' if len(gone) == 1 else 'are'} not in the cases "
+                       f"any more; put back what is gone, or choose another --log")
+
+
+def changed_asks(log: TrialLog, wanted: PlanLine) -> tuple[str, ...]:
+    """Ids of planned cases whose messages or schema differ from those the log was recorded with."""
+    if log.plan is None:
+        return ()
+    asks = {case.id: case.ask for case in log.plan.cases}
+    return tuple(case.id for case in wanted.cases if asks.get(case.id, case.ask) != case.ask)
+
+
+def settings_differences(before: JSON, now: JSON, place: str = "") -> tuple[str, ...]:
+    """What differs between two settings, one text a leaf: `options.temperature: 1 -> 0.7`."""
+    if isinstance(before, Mapping) and isinstance(now, Mapping):
+        keys = sorted({*before, *now})
+        return tuple(text for key in keys for text in settings_differences(
+            before.get(key), now.get(key), f"{place}.{key}" if place else key))
+    if canonical(before) == canonical(now):
+        return ()
+    return (f"{place}: {shown_line(canonical(before), 80)} -> {shown_line(canonical(now), 80)}",)
+
+
+def refuse_changes(log: TrialLog, changes: Changes, command: Command) -> None:
+    """Raise Unusable that names what differs, and the command that runs it again."""
+    parts = []
+    if changes.asks:
+        parts.append(f"the prompt or schema of {named(changes.asks)} changed")
+    for system, differences in (changes.settings or {}).items():
+        parts.append(f"the settings of {shown_line(system)} changed ({'; '.join(differences)})")
+    if parts:
+        raise Unusable(f"{log.path}: {', and '.join(parts)} since it was recorded; run what changed again with "
+                       f"{command.having('--changed', 'rerun')}, or choose another --log")
+
+
+def is_left(log: Cells, cell: Cell, changes: Changes, retry_errors: bool) -> bool:
+    """Whether a cell is still to be run."""
+    if not log.is_recorded(cell) or changes.touches(cell):
+        return True
+    return retry_errors and log.error_type(cell) not in (None, *NEVER_RETRIED)
+
+
+def work_left(log: Cells, plan: PlanLine, changes: Changes, selection: Selection) -> Iterator[Assignment]:
+    """The cells to run in this session, in order, each with the number of its next attempt."""
+    count = 0
+    for cell in cells_of(plan):
+        if selection.limit is not None and count >= selection.limit:
+            return
+        if selection.case in (None, cell.case) and is_left(log, cell, changes, selection.retry_errors):
+            count += 1
+            yield Assignment(cell, log.attempts(cell) + 1)
+
+
+def check_selection(plan: PlanLine, selection: Selection) -> None:
+    """Raise Unusable for a case that the plan does not hold."""
+    if selection.case is not None and selection.case not in {case.id for case in plan.cases}:
+        raise Unusable(f"--case {shown_line(selection.case)}: the split {shown_line(plan.split)} has no such case; "
+                       f"it has {named([case.id for case in plan.cases])}")
+
+
+def named(ids: tuple[str, ...] | list[str]) -> str:
+    """Some case ids in words: the first five, and how many more."""
+    first = ", ".join(shown_line(one, 60) for one in ids[:MOST_NAMED])
+    more = len(ids) - MOST_NAMED
+    return f"{'case' if len(ids) == 1 else 'cases'} {first}" + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,251 @@
+"""One session: from a wanted plan to a log that holds more than before, in the order that loses nothing.
+
+    open, settings -> lock the log, read and compare -> session line -> plan -> system -> warm -> loaded -> trials -> stop
+
+What does not live here: which cells are left (plan.py), the trials themselves (engine.py), flags (bench.py).
+"""
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchkit import VERSION
+from benchkit.basics.command import Command
+from benchkit.basics.clock import Budget, Clock, StopWish
+from benchkit.basics.errors import Interrupted, KitError
+from benchkit.basics.names import shown_line
+from benchkit.basics.values import JSON, Case
+from benchkit.running.engine import Answering, Limits, Stopped, Witness, run_trials
+from benchkit.running.environment import environment
+from benchkit.running.plan import (
+    Changes,
+    Selection,
+    cells_of,
+    changed_asks,
+    check_fits,
+    check_selection,
+    is_left,
+    refuse_changes,
+    settings_differences,
+    work_left,
+)
+from benchkit.systems.system import System
+from benchkit.tasks.task import Prompt, Task, prompt_of
+from benchkit.trial_log.lines import (
+    LoadedLine,
+    PlanLine,
+    PlannedCase,
+    SessionLine,
+    StopLine,
+    SystemLine,
+)
+from benchkit.trial_log.reader import TrialLog
+from benchkit.trial_log.writer import LogWriter
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a person asked for: which cells, into which log, within which limits; `command` is how it was asked."""
+
+    log: Path
+    systems: Mapping[str, System]
+    task: Task
+    cases: tuple[Case, ...]
+    cases_file: str
+    split: str
+    trials: int
+    budget: Budget
+    timeout_s: float
+    command: Command
+    hardware: str | None = None
+    selection: Selection = Selection()
+    rerun_changed: bool = False
+    accept_damage: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Surrounds:
+    """The edges of a session: time, the wish to stop, who watches, and where a line for the person goes."""
+
+    clock: Clock
+    stop: StopWish
+    say: Callable[[str], None]
+    witness: Callable[[int, int], Witness]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a session ended: the stop line's reason (None: nothing was to be done), and why, where it is an error."""
+
+    reason: str | None
+    sentence: str | None = None
+
+
+def wanted_plan(order: Order, prompts: Mapping[str, Prompt]) -> PlanLine:
+    """The plan that the order asks for."""
+    return PlanLine(
+        kit=VERSION, task=order.task.title, split=order.split,
+        cases=tuple(PlannedCase(case.id, prompts[case.id].ask) for case in order.cases),
+        trials=order.trials, systems=tuple(order.systems))
+
+
+def prompts_of(task: Task, cases: tuple[Case, ...]) -> dict[str, Prompt]:
+    """The prompts by case id. Raises Unusable where the task makes none."""
+    return {case.id: prompt_of(task, case) for case in cases}
+
+
+def count_left(log: TrialLog, plan: PlanLine, changes: Changes) -> int:
+    """How many planned cells are still to be run."""
+    return sum(is_left(log, cell, changes, retry_errors=False) for cell in cells_of(plan))
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What a session would do: cells planned, recorded before, chosen for this session, and the first in words."""
+
+    planned: int
+    recorded: int
+    chosen: int
+    first: str | None
+
+
+def foresee(order: Order, log: TrialLog | None) -> Ahead:
+    """What `record` would run, as far as the log and the cases tell; nobody is asked. Raises Unusable."""
+    plan = wanted_plan(order, prompts_of(order.task, order.cases))
+    check_selection(plan, order.selection)
+    planned = len(plan.cases) * plan.trials * len(plan.systems)
+    if log is None:
+        chosen = [cell for cell in cells_of(plan) if order.selection.case in (None, cell.case)]
+        chosen = chosen[:order.selection.limit]
+        left = planned
+    else:
+        changes = _compare(log, plan, {}, order)
+        chosen = [one.cell for one in work_left(log, plan, changes, order.selection)]
+        left = count_left(log, plan, changes)
+    first = f"{shown_line(chosen[0].case)}, trial {chosen[0].trial}" if chosen else None
+    return Ahead(planned, planned - left, len(chosen), first)
+
+
+def record(order: Order, log: TrialLog | None, surrounds: Surrounds) -> Ended:
+    """Run what is left of the order. `log` is the log as found (None: there is none yet).
+
+    Raises Unusable before anything is started; Surroundings and Interrupted with the log as far as it came.
+    """
+    prompts = prompts_of(order.task, order.cases)
+    plan = wanted_plan(order, prompts)
+    check_selection(plan, order.selection)
+    if log is not None:
+        changes = _compare(log, plan, {}, order)
+        if not any(True for _ in work_left(log, plan, changes, order.selection)) and _holds(log, plan):
+            return Ended(None)
+    environments = {name: system.open() for name, system in order.systems.items()}
+    answering = {name: Answering(system, system.settings(), prompts) for name, system in order.systems.items()}
+    with LogWriter.open(order.log, surrounds.clock, accept_damage=order.accept_damage) as writer:
+        return _record_locked(order, plan, answering, environments, writer, surrounds)
+
+
+def _holds(log: TrialLog, plan: PlanLine) -> bool:
+    """Whether the log's own plan is the wanted one already, so that nothing has to be added."""
+    return log.plan is not None and (log.plan.cases, log.plan.trials) == (plan.cases, plan.trials)
+
+
+def _compare(
+    log: TrialLog, plan: PlanLine, settings: Mapping[str, Mapping[str, JSON]], order: Order,
+) -> Changes:
+    """What changed since the log was recorded; raises Unusable unless it is to be run again."""
+    check_fits(log, plan, order.command)
+    differences = {name: settings_differences(log.settings[name], now)
+                   for name, now in settings.items() if name in log.settings}
+    changes = Changes(changed_asks(log, plan), {name: texts for name, texts in differences.items() if texts})
+    if not order.rerun_changed:
+        refuse_changes(log, changes, order.command)
+    return changes
+
+
+def _record_locked(
+    order: Order, plan: PlanLine, answering: Mapping[str, Answering],
+    environments: Mapping[str, Mapping[str, JSON]], writer: LogWriter, surrounds: Surrounds,
+) -> Ended:
+    log = writer.log
+    changes = _compare(log, plan, {name: one.settings for name, one in answering.items()}, order)
+    before = sum(1 for cell in cells_of(plan)) - count_left(log, plan, changes)
+    work = list(work_left(log, plan, changes, order.selection))
+    server = next(iter(environments.values()))
+    session = SessionLine(
+        started_at=surrounds.clock.stamp(), hardware=order.hardware, environment=environment(server),
+        timeout_s=order.timeout_s, budget_s=order.budget.seconds, pid=os.getpid(), damage=())
+    _say_what_differs(log, session, surrounds.say)
+    writer.begin(session)
+    with _stop_line(writer, surrounds.clock) as ending:
+        if not _holds(log, plan) or changes.asks:
+            writer.plan(plan)
+        for name, one in answering.items():
+            if name not in log.settings or name in (changes.settings or {}):
+                writer.system(SystemLine(name, one.settings))
+        _warm(answering, log, writer, surrounds)
+        limits = Limits(order.budget, order.timeout_s, surrounds.stop)
+        planned = len(plan.cases) * plan.trials * len(plan.systems)
+        stopped = run_trials(
+            work, answering, writer.trial, limits, surrounds.clock, surrounds.witness(planned, before))
+        ending.reason = _reason(stopped, order.selection, len(work), planned - before)
+    return Ended(ending.reason, stopped.sentence)
+
+
+def _reason(stopped: Stopped, selection: Selection, chosen: int, left_before: int) -> str:
+    if stopped.reason != "done":
+        return stopped.reason
+    is_chosen = selection.limit is not None or selection.case is not None
+    return "selection" if is_chosen and chosen < left_before else "complete"
+
+
+def _warm(
+    answering: Mapping[str, Answering], log: TrialLog, writer: LogWriter, surrounds: Surrounds,
+) -> None:
+    for name, one in answering.items():
+        surrounds.stop.raise_if_wished()
+        loaded = one.system.warm()
+        before = next((s.loaded for s in reversed(log.sessions) if s.loaded is not None), None)
+        if before is not None and before.context_length != loaded.context_length:
+            surrounds.say(f"{shown_line(name)}: the context length was {before.context_length} in an earlier session "
+                          f"and is {loaded.context_length} now; the report says so")
+        writer.loaded(LoadedLine(loaded.load_s, loaded.context_length, loaded.details or {}))
+
+
+def _say_what_differs(log: TrialLog, now: SessionLine, say: Callable[[str], None]) -> None:
+    """A warning where this session's circumstances differ from those of the session before."""
+    if not log.sessions:
+        return
+    before = log.sessions[-1].line
+    pairs = [("hardware", before.hardware, now.hardware)]
+    pairs += [(key, before.environment.get(key), now.environment.get(key))  # type: ignore[misc]
+              for key in ("server", "server_version")]
+    for what, was, is_now in pairs:
+        if was != is_now:
+            say(f"the {what.replace('_', ' ')} was {shown_line(str(was))} in the last session and is "
+                f"{shown_line(str(is_now))} now; latencies and texts may differ, and the report says so")
+
+
+@dataclass(slots=True)
+class _Ending:
+    reason: str = "error"
+
+
+@contextmanager
+def _stop_line(writer: LogWriter, clock: Clock) -> Iterator[_Ending]:
+    """Write one stop line at every orderly end: `interrupted` after a signal, `error` after any other error."""
+    ending = _Ending()
+    try:
+        yield ending
+    except Interrupted:
+        ending.reason = "interrupted"
+        raise
+    finally:
+        try:
+            writer.stop(StopLine(ending.reason, clock.stamp()))
+        except KitError:
+            # the log itself failed: the error under way says so, and a missing stop line says the rest
+            if ending.reason not in ("error", "interrupted"):
+                raise
