@@ -1,0 +1,106 @@
+"""Finding and running the modules of the user: tasks and systems, by the name given on the command line.
+
+A module is looked for in the working folder, then beside the door; it is never imported by a name that stands in
+a log, a recording or a record. What does not live here: what a task or a system must have (task.py, systems/).
+"""
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+
+from benchkit.basics.errors import Unusable
+from benchkit.basics.names import shown_line
+
+OWN_NAMES = ("bench", "harness", "report", "outputs_digest", "board", "benchkit", "tests", "test_bench")
+_DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
+
+
+def load_module(name: str, folders: Sequence[Path]) -> ModuleType:
+    """The module of that name, run anew from its text. Its folder can be imported from, behind all others.
+
+    Raises Unusable with file and line if it is not there, does not parse, or raises while it is imported.
+    """
+    _check_name(name)
+    for folder in folders:
+        spec = PathFinder.find_spec(name.partition(".")[0], [str(folder)])
+        if spec is not None and spec.origin is not None:
+            if str(folder) not in sys.path:
+                # behind all others: a file of the user never stands in for a module of the kit or of Python
+                sys.path.append(str(folder))
+            return _run_to(name, spec)
+    places = " or ".join(str(folder) for folder in dict.fromkeys(folders))
+    raise Unusable(f"there is no module {name} (looked for {name.replace('.', '/')}.py in {places})")
+
+
+def source_of(module: ModuleType) -> str:
+    r"""The text of a module, line ends as "\n"."""
+    loader = module.__loader__
+    text = loader.get_source(module.__name__) if isinstance(loader, SourceFileLoader) else None
+    if text is None:
+        raise Unusable(f"{module.__name__}: its text cannot be read; a task is a file of Python source")
+    return text
+
+
+def _check_name(name: str) -> None:
+    first = name.partition(".")[0]
+    if not _DOTTED.fullmatch(name):
+        raise Unusable(f"{shown_line(name, 80)} is no name of a module: give triage_task for triage_task.py, or "
+                       "folder.module")
+    if first in OWN_NAMES or first in sys.stdlib_module_names:
+        owner = "the kit" if first in OWN_NAMES else "Python"
+        raise Unusable(f"{name} is a module of {owner} itself; give your module another name")
+
+
+def _run_to(name: str, spec: ModuleSpec) -> ModuleType:
+    parts = name.split(".")
+    module = _run(spec)
+    for number in range(1, len(parts)):
+        inner = ".".join(parts[: number + 1])
+        found = PathFinder.find_spec(inner, getattr(module, "__path__", []))
+        if found is None or found.origin is None:
+            raise Unusable(f"there is no module {inner} in {module.__file__}")
+        outer, module = module, _run(found)
+        setattr(outer, parts[number], module)
+    return module
+
+
+def _run(spec: ModuleSpec) -> ModuleType:
+    module = importlib.util.module_from_spec(spec)
+    before = sys.modules.get(spec.name)
+    sys.modules[spec.name] = module
+    try:
+        _execute(spec, module)
+    except (Exception, SystemExit) as error:
+        _put_back(spec.name, before)
+        raise Unusable(_what_went_wrong(str(spec.origin), error)) from error
+    return module
+
+
+def _execute(spec: ModuleSpec, module: ModuleType) -> None:
+    loader = spec.loader
+    if not isinstance(loader, SourceFileLoader):
+        raise ImportError("it is no file of Python source")
+    # not exec_module: it trusts a .pyc of the same second and size, and runs another text than the one digested
+    code = loader.source_to_code(loader.get_data(str(spec.origin)), str(spec.origin))
+    exec(code, module.__dict__)
+
+
+def _put_back(name: str, before: ModuleType | None) -> None:
+    if before is None:
+        del sys.modules[name]
+    else:
+        sys.modules[name] = before
+
+
+def _what_went_wrong(file: str, error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        return f"{error.filename or file}, line {error.lineno}: it is not Python: {error.msg}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    place = f", line {lines[-1]}" if lines else ""
+    return f"{file}{place}: it cannot be imported: {type(error).__name__}: {shown_line(str(error))}"

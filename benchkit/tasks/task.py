@@ -1,0 +1,169 @@
+"""The user's task as a value, and the prompt it makes of a case.
+
+What does not live here: judging an output (judging.py), and finding the module (modules.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+from benchkit.basics.canonical import ask_of, canonical, sha256_hex
+from benchkit.basics.errors import Unusable
+from benchkit.basics.names import shown_line
+from benchkit.basics.values import JSON, Case, Message, TaskName
+from benchkit.tasks.modules import load_module, source_of
+
+ROLES = ("system", "user", "assistant")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """How a case becomes a prompt and how an output is checked: the functions of one module.
+
+    `source_sha256` is over the module's text, line ends as "\\n". `sees_labels` names the baselines that use
+    labels. All functions are the user's: they may raise anything, and give anything.
+    """
+
+    module: str
+    name: str
+    version: str
+    source_sha256: str
+    messages: Callable[[Case], Sequence[Message]]
+    schema: Callable[[], Mapping[str, JSON] | None]
+    check: Callable[[Case, str], Mapping[str, bool]]
+    explain: Callable[[Case, str], Mapping[str, str]] | None
+    baselines: Mapping[str, Callable[[Case, int], str]]
+    sees_labels: tuple[str, ...]
+
+    @property
+    def title(self) -> TaskName:
+        """What a plan says of its task."""
+        return TaskName(self.module, self.name, self.version)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What is asked for one case, whoever answers; `ask` is 16 hex over messages and schema."""
+
+    messages: tuple[Message, ...]
+    schema: Mapping[str, JSON] | None
+    ask: str
+
+
+def load_task(module_name: str, folders: Sequence[Path]) -> Task:
+    """The task in a module. Raises Unusable with what the module lacks."""
+    module = load_module(module_name, folders)
+    baselines = _baselines(module)
+    return Task(
+        module_name, _text(module, "NAME"), _text(module, "VERSION"),
+        sha256_hex(source_of(module).encode("utf-8")), _function(module, "messages"),
+        _function(module, "schema"), _function(module, "check"),
+        _function(module, "explain") if hasattr(module, "explain") else None,
+        baselines, _sees_labels(module, baselines))
+
+
+def prompt_of(task: Task, case: Case) -> Prompt:
+    """The prompt of a case. The task is handed the case without its labels: no prompt can give them away.
+
+    Raises Unusable with task, case and field if messages or schema are not what they should be.
+    """
+    place = f"task {task.module}, case {shown_line(case.id, 80)}"
+    try:
+        messages = _checked_messages(task.messages(without_labels(case)))
+        schema = _checked_schema(task.schema())
+    except Exception as error:
+        raise Unusable(f"{place}: {_in_words(error)}") from error
+    return Prompt(messages, schema, ask_of(messages, schema))
+
+
+def without_labels(case: Case) -> Case:
+    """The case as a prompt may see it."""
+    return replace(case, expected=None, tags=())
+
+
+class _WrongShapeError(ValueError):
+    """What a function of the task gave is not what it should be."""
+
+
+def _checked_messages(given: object) -> tuple[Message, ...]:
+    if not isinstance(given, list | tuple) or not given:
+        raise _WrongShapeError("messages is not a list of at least one message")
+    return tuple(_checked_message(number, message) for number, message in enumerate(given))
+
+
+def _checked_message(number: int, message: object) -> Message:
+    if not isinstance(message, Mapping) or message.keys() != {"role", "content"}:
+        raise _WrongShapeError(f"messages[{number}] is not {{\"role\", \"content\"}}")
+    role, content = message["role"], message["content"]
+    if role not in ROLES:
+        raise _WrongShapeError(f"messages[{number}].role is not one of {', '.join(ROLES)}")
+    if not isinstance(content, str) or not _is_sendable(content):
+        raise _WrongShapeError(f"messages[{number}].content is not a text (or holds a lone surrogate)")
+    return {"role": role, "content": content}
+
+
+def _checked_schema(given: object) -> Mapping[str, JSON] | None:
+    if given is None:
+        return None
+    if not isinstance(given, dict):
+        raise _WrongShapeError("schema is neither a JSON object nor None")
+    try:
+        canonical(given)
+    except (TypeError, ValueError, RecursionError):
+        raise _WrongShapeError("schema holds something that is not JSON") from None
+    return given
+
+
+def _is_sendable(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, _WrongShapeError):
+        return str(error)
+    return f"messages or schema raised {type(error).__name__}: {shown_line(str(error))}; they see no labels"
+
+
+def _text(module: ModuleType, name: str) -> str:
+    value = getattr(module, name, None)
+    if not isinstance(value, str) or not value or shown_line(value) != value:
+        raise Unusable(f"{module.__file__}: {name} must be a text of one line")
+    return value
+
+
+def _function(module: ModuleType, name: str) -> Any:
+    value = getattr(module, name, None)
+    if not callable(value):
+        raise Unusable(f"{module.__file__}: a task needs a function {name}; README.md shows all of them")
+    return value
+
+
+def _baselines(module: ModuleType) -> Mapping[str, Callable[[Case, int], str]]:
+    if not hasattr(module, "baselines"):
+        return {}
+    try:
+        found = _function(module, "baselines")()
+    except Exception as error:
+        raise Unusable(f"{module.__file__}: baselines() raised {type(error).__name__}: "
+                       f"{shown_line(str(error))}") from error
+    if not isinstance(found, dict) or not all(isinstance(name, str) and callable(found[name]) for name in found):
+        raise Unusable(f"{module.__file__}: baselines() must give {{name: function(case, seed)}}")
+    return cast("Mapping[str, Callable[[Case, int], str]]", found)
+
+
+def _sees_labels(module: ModuleType, baselines: Mapping[str, object]) -> tuple[str, ...]:
+    found = getattr(module, "SEES_LABELS", ())
+    if isinstance(found, str) or not isinstance(found, list | tuple | set | frozenset):
+        raise Unusable(f"{module.__file__}: SEES_LABELS must be a list of names of baselines")
+    strangers = [name for name in found if name not in baselines]
+    if strangers:
+        raise Unusable(f"{module.__file__}: SEES_LABELS names {shown_line(str(strangers[0]), 60)}, "
+                       "which baselines() does not have")
+    return tuple(sorted(found))
