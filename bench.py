@@ -155,7 +155,7 @@ def find_log(options: argparse.Namespace) -> "TrialLog | None":
 
     from benchkit.basics.errors import Unusable
     from benchkit.basics.names import file_stem
-    from benchkit.systems.system import split_name
+    from benchkit.systems.loading import split_name
     from benchkit.trial_log.reader import read_log
 
     if options.log is None:
@@ -174,8 +174,10 @@ def fill_in(options: argparse.Namespace, log: "TrialLog | None") -> None:
     """Flags not given are taken from the log, and else from the defaults."""
     plan = None if log is None else log.plan
     for flag, recorded, default in (
-        ("system", plan and plan.systems[0], door.DEFAULT_SYSTEM), ("task", plan and plan.task.module, door.DEFAULT_TASK),
-        ("split", plan and plan.split, door.DEFAULT_SPLIT), ("trials", plan and plan.trials, door.DEFAULT_TRIALS),
+        ("system", plan and plan.systems[0], door.DEFAULT_SYSTEM),
+        ("task", plan and plan.task.module, door.DEFAULT_TASK),
+        ("split", plan and plan.split, door.DEFAULT_SPLIT),
+        ("trials", plan and plan.trials, door.DEFAULT_TRIALS),
     ):
         if getattr(options, flag) is None:
             setattr(options, flag, recorded or default)
@@ -189,7 +191,8 @@ def order_of(options: argparse.Namespace, start: float, stop: "StopWish", words:
     from benchkit.basics.command import Command
     from benchkit.running.plan import Selection
     from benchkit.running.session import Order
-    from benchkit.systems.system import SystemOptions, load_system
+    from benchkit.systems.loading import load_system
+    from benchkit.systems.system import SystemOptions
     from benchkit.tasks.cases import in_split, read_cases
     from benchkit.tasks.task import load_task
 

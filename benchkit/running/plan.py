@@ -31,6 +31,9 @@ class Selection:
     retry_errors: bool = False
 
 
+ALL = Selection()
+
+
 @dataclass(frozen=True, slots=True)
 class Changes:
     """What differs between the log and what would be asked now: case ids, and settings as `options.seed: 1 -> 2`."""

@@ -1,6 +1,7 @@
 """One session: from a wanted plan to a log that holds more than before, in the order that loses nothing.
 
-    open, settings -> lock the log, read and compare -> session line -> plan -> system -> warm -> loaded -> trials -> stop
+    open, settings -> lock the log, read and compare -> session line -> plan -> system -> warm -> loaded line
+    -> trials -> stop line
 
 What does not live here: which cells are left (plan.py), the trials themselves (engine.py), flags (bench.py).
 """
@@ -13,14 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchkit import VERSION
-from benchkit.basics.command import Command
 from benchkit.basics.clock import Budget, Clock, StopWish
+from benchkit.basics.command import Command
 from benchkit.basics.errors import Interrupted, KitError
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Case
 from benchkit.running.engine import Answering, Limits, Stopped, Witness, run_trials
 from benchkit.running.environment import environment
 from benchkit.running.plan import (
+    ALL,
     Changes,
     Selection,
     cells_of,
@@ -61,7 +63,7 @@ class Order:
     timeout_s: float
     command: Command
     hardware: str | None = None
-    selection: Selection = Selection()
+    selection: Selection = ALL
     rerun_changed: bool = False
     accept_damage: bool = False
 

@@ -1,0 +1,44 @@
+"""Finding a system by its name: `module:name`, where the module holds `system(name, options) -> System`.
+
+What does not live here: what a system is (system.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchkit.basics.errors import Unusable
+from benchkit.basics.names import shown_line
+from benchkit.systems.baselines import baseline_system
+from benchkit.systems.system import System, SystemOptions
+from benchkit.tasks.modules import load_module
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """(module, rest) of a system's name, cut at the first colon. Raises Unusable."""
+    module, colon, rest = name.partition(":")
+    if not (module and colon and rest):
+        raise Unusable(f"--system {shown_line(name)}: a system is named module:name, such as model_triage:gemma "
+                       f"or baselines:keywords")
+    return module, rest
+
+
+def is_baseline(name: str) -> bool:
+    """Whether a system is a baseline: if and only if its name begins with `baselines:`."""
+    return name.startswith("baselines:")
+
+
+def load_system(name: str, options: SystemOptions, folders: Sequence[Path]) -> System:
+    """The system of that name, not opened yet. Raises Unusable."""
+    module_name, rest = split_name(name)
+    if module_name == "replay":
+        raise Unusable(f"--system {shown_line(name)}: a replay is judged, not recorded: "
+                       f"python3 harness.py run --system {shown_line(name)}")
+    if is_baseline(name):
+        return baseline_system(rest, options)
+    module = load_module(module_name, folders)
+    make = getattr(module, "system", None)
+    if not callable(make):
+        raise Unusable(f"{module_name}.py has no function system(name, options); see model_triage.py for the pattern")
+    made: System = make(rest, options)
+    return made

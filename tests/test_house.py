@@ -1,0 +1,102 @@
+"""The architecture, held by a test: floors in order, no cycles, no doors behind rooms, the standard library only."""
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import unittest
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import benchkit
+
+ROOT = Path(benchkit.__file__).resolve().parent.parent
+FLOORS = re.findall(r"^    (\w+)  ", benchkit.__doc__ or "", re.MULTILINE)
+TOP = {path.stem for path in ROOT.glob("*.py")} | {"benchkit", "tests"}
+WRITING = r"\bos\.(replace|write|open)\(|\.write_(text|bytes)\(|\bopen\([^)]*[\"'][wax]"
+USERS = {"triage_task", "model_triage", "test_bench"}
+
+
+def modules(folder: Path) -> dict[str, Path]:
+    """Every module below a folder, by its dotted name from the root."""
+    return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+            for path in sorted(folder.rglob("*.py"))}
+
+
+def imports(path: Path) -> set[str]:
+    """The dotted names of all that a file imports, at any depth of it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            found.update({node.module or ""}, {f"{node.module}.{alias.name}" for alias in node.names})
+    return found
+
+
+ROOMS = modules(ROOT / "benchkit")
+EVERY_FILE = [*ROOMS.values(), *(ROOT / f"{name}.py" for name in TOP - {"benchkit", "tests"}),
+              *modules(ROOT / "tests").values(), *modules(ROOT / "packs").values()]
+
+
+def floor(name: str) -> int | None:
+    """The number of a module's floor; None for the entrance (benchkit itself and door.py)."""
+    parts = name.split(".")
+    return FLOORS.index(parts[1]) if len(parts) > 2 or parts[-1] in FLOORS else None
+
+
+class TheHouse(unittest.TestCase):
+    def test_every_folder_is_a_floor_and_every_floor_a_folder(self) -> None:
+        folders = {path.parent.name for path in (ROOT / "benchkit").glob("*/__init__.py")}
+        self.assertEqual(sorted(folders), sorted(FLOORS))
+
+    def test_a_room_imports_only_from_its_own_floor_or_from_below(self) -> None:
+        for name, path in ROOMS.items():
+            for other in imports(path) & ROOMS.keys():
+                here, there = floor(name), floor(other)
+                if here is not None and there is not None:
+                    self.assertLessEqual(there, here, f"{name} imports {other}, which is above it")
+
+    def test_no_two_rooms_need_each_other(self) -> None:
+        graph = {name: (imports(path) & ROOMS.keys()) - {name} for name, path in ROOMS.items()}
+        try:
+            tuple(TopologicalSorter(graph).static_order())
+        except CycleError as error:
+            self.fail(f"import cycle: {error.args[1]}")
+
+    def test_a_room_imports_no_door_no_user_module_and_not_the_doors_helper(self) -> None:
+        outside = (TOP - {"benchkit"}) | {"benchkit.door"}
+        for name, path in ROOMS.items():
+            self.assertFalse(imports(path) & outside, name)
+
+    def test_a_door_imports_no_other_door(self) -> None:
+        for name in TOP - USERS - {"benchkit", "tests"}:
+            self.assertFalse(imports(ROOT / f"{name}.py") & (TOP - {"benchkit"}), name)
+
+    def test_the_project_and_its_tests_import_the_standard_library_only(self) -> None:
+        for path in EVERY_FILE:
+            for name in imports(path):
+                top = name.split(".")[0]
+                self.assertTrue(top in sys.stdlib_module_names or top in TOP | {"packs"}, f"{path}: {name}")
+
+    def test_no_top_level_module_takes_a_name_of_the_standard_library(self) -> None:
+        self.assertFalse(TOP & sys.stdlib_module_names)
+
+    def test_only_the_network_floor_opens_sockets_and_only_the_disk_floor_writes(self) -> None:
+        network = {"socket", "http.client", "urllib.request", "ssl"}
+        for name, path in ROOMS.items():
+            if not name.startswith("benchkit.network"):
+                self.assertFalse(imports(path) & network, name)
+            if not name.startswith("benchkit.disk"):
+                text = path.read_text(encoding="utf-8")
+                if name != "benchkit.door":
+                    self.assertNotRegex(text, WRITING, name)
+
+    def test_every_module_says_what_lives_there(self) -> None:
+        for name, path in ROOMS.items():
+            self.assertTrue(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), name)
+
+
+if __name__ == "__main__":
+    unittest.main()
