@@ -1,10 +1,12 @@
 """Systems without a model: the baselines of the task, and three that fit any task.
 
-    constant       always the first case's expected answer
-    most-common    the expected answer that is most common among the cases of the split
-    coin           right or wrong by the seed, each with one chance in two
+    constant       always the right answer of the first case
+    most-common    always a right answer of the label that is most common among the cases of the split
+    coin           the right answer or another case's, by the seed, each with one chance in two
 
 They show what a score is worth: a model that does not beat `most-common` has learned nothing of the task.
+The right answer of a case is what the task's baseline that sees labels gives (the first in SEES_LABELS), and where
+there is none the case's `expected`: as it is if it is a text, else as canonical JSON.
 What does not live here: the task's own baselines (its module).
 """
 from __future__ import annotations
@@ -20,6 +22,7 @@ from benchkit.basics.errors import TrialError, Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Case, Reply, Request
 from benchkit.systems.system import Loaded, SystemOptions
+from benchkit.tasks.task import Task
 
 Answer = Callable[[Case, int], str]
 
@@ -60,15 +63,23 @@ class Baseline:
 
 def baseline_system(name: str, options: SystemOptions) -> Baseline:
     """The baseline of that name: the task's own first, then the generic ones. Raises Unusable with the list."""
+    cases = {case.id: case for case in options.cases}
     own = options.task.baselines.get(name)
-    generic = GENERIC.get(name)
     if own is not None:
-        return Baseline(own, _source_sha256(own), {case.id: case for case in options.cases})
+        return Baseline(own, _source_sha256(own), cases)
+    generic = GENERIC.get(name)
     if generic is not None:
-        return Baseline(generic(options.cases), _source_sha256(generic), {case.id: case for case in options.cases})
+        return Baseline(generic(options.cases, right_answer(options.task)), _source_sha256(generic), cases)
     known = ", ".join(sorted({*options.task.baselines, *GENERIC}))
     raise Unusable(f"--system baselines:{shown_line(name)}: the task {options.task.module} has no such baseline; "
                    f"there are {known}")
+
+
+def right_answer(task: Task) -> Answer:
+    """The function that gives the right answer of a case, as far as the task tells it."""
+    if task.sees_labels:
+        return task.baselines[task.sees_labels[0]]
+    return lambda case, seed: case.expected if isinstance(case.expected, str) else canonical(case.expected)
 
 
 def _source_sha256(function: Callable[..., object]) -> str:
@@ -76,26 +87,27 @@ def _source_sha256(function: Callable[..., object]) -> str:
     return sha256_hex(text.encode("utf-8"))
 
 
-def constant(cases: tuple[Case, ...]) -> Answer:
-    """Always the first case's expected answer."""
-    text = canonical(cases[0].expected)
-    return lambda case, seed: text
+def constant(cases: tuple[Case, ...], right: Answer) -> Answer:
+    """Always the right answer of the first case."""
+    return lambda case, seed: right(cases[0], seed)
 
 
-def most_common(cases: tuple[Case, ...]) -> Answer:
-    """The expected answer that is most common; of several, the one that comes first in the file."""
-    counted = Counter(canonical(case.expected) for case in cases)
-    text = counted.most_common(1)[0][0]
-    return lambda case, seed: text
+def most_common(cases: tuple[Case, ...], right: Answer) -> Answer:
+    """Always a right answer of the most common label; of several, the one that comes first in the file."""
+    label = Counter(canonical(case.expected) for case in cases).most_common(1)[0][0]
+    typical = next(case for case in cases if canonical(case.expected) == label)
+    return lambda case, seed: right(typical, seed)
 
 
-def coin(cases: tuple[Case, ...]) -> Answer:
-    """The case's expected answer, or nothing, with one chance in two each; the seed and the case decide."""
+def coin(cases: tuple[Case, ...], right: Answer) -> Answer:
+    """The right answer of the case, or of the case after it in the file; the seed and the case's id decide."""
+    following = dict(zip((case.id for case in cases), (*cases[1:], cases[0]), strict=True))
+
     def answer(case: Case, seed: int) -> str:
         is_right = random.Random(f"{seed}/{case.id}").random() < 0.5
-        return canonical(case.expected) if is_right else ""
+        return right(case if is_right else following[case.id], seed)
     return answer
 
 
-GENERIC: Mapping[str, Callable[[tuple[Case, ...]], Answer]] = {
+GENERIC: Mapping[str, Callable[[tuple[Case, ...], Answer], Answer]] = {
     "constant": constant, "most-common": most_common, "coin": coin}
