@@ -19,8 +19,11 @@ _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
-def parse(data: bytes) -> JSON:
-    """The value of a JSON text. Raises ValueError with one line, position included where there is one."""
+def parse(data: bytes, *, mend_surrogates: bool = False) -> JSON:
+    """The value of a JSON text. Raises ValueError with one line, position included where there is one.
+
+    `mend_surrogates` puts U+FFFD in place of lone surrogates instead of refusing them.
+    """
     if data.startswith(b"\xef\xbb\xbf"):
         raise ValueError("it begins with a byte order mark; save it as UTF-8 without one")
     if data.count(b"{") + data.count(b"[") > MOST_DEPTH:
@@ -34,6 +37,8 @@ def parse(data: bytes) -> JSON:
     except json.JSONDecodeError as error:
         raise ValueError(f"it is not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
     if b"\\ud" in data or b"\\uD" in data:
+        if mend_surrogates:
+            return _mended(value)
         _check_surrogates(value)
     return value
 
@@ -61,6 +66,14 @@ def _check_surrogates(value: JSON) -> None:
     elif isinstance(value, list):
         for inner in value:
             _check_surrogates(inner)
+
+
+def _mended(value: JSON) -> JSON:
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_SURROGATE.sub("\ufffd", key): _mended(inner) for key, inner in value.items()}
+    return [_mended(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,0 +1,142 @@
+"""Asking a model: one request, sent again only where the server said "not now", and the errors of a trial.
+
+It serves every dialect: a dialect brings a Call, a Reading that makes a reply of lines, and the server's words
+for a too long prompt. What does not live here: sockets (exchange.py), the dialects (ollama_replies.py).
+"""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from benchkit.basics.clock import Clock, StopWish
+from benchkit.basics.errors import TrialError
+from benchkit.basics.values import Reply
+from benchkit.network.exchange import SLICE_S, Answer, Call, Client, Ending, quoted
+
+MOST_TEXT_BYTES = 512 * 1024
+BUSY_WAITS_S = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Waits before a request that met a full queue is sent again; the last one over and over."""
+REFUSED_WAITS_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+"""Waits while a server restarts; then it is given up, for a server that is gone should end a run soon."""
+_FINAL = {401: "the server wants a key", 403: "the server does not let this client in",
+          404: "the server does not know the model or the path"}
+
+
+class Reading(Protocol):
+    """What a dialect makes of one reply, line by line."""
+
+    @property
+    def partial(self) -> str | None:
+        """The text that has come so far; None if none has."""
+
+    def take(self, line: bytes, at: float) -> bool:
+        """Take a line that came at `at`; whether the reply is complete. Raises TrialError (BadReply and others)."""
+
+    def reply(self, answer: Answer) -> Reply:
+        """The reply, after an ending without an error of the connection. Raises TrialError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How one kind of server is read: a new reading for each request, and the message for a too long prompt."""
+
+    new_reading: Callable[[], Reading]
+    too_long: Callable[[Answer], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What was tried before the last request."""
+
+    retries: int = 0
+    waited_s: float = 0.0
+
+    def after(self, waited_s: float) -> Tally:
+        """The tally with one more retry."""
+        return Tally(self.retries + 1, self.waited_s + waited_s)
+
+
+def ask(client: Client, dialect: Dialect, call: Call, deadline: float,
+        while_waiting: Callable[[], None] = lambda: None) -> Reply:
+    """One whole reply. Raises TrialError (Unreachable, ServerBusy, ... with what was tried), Interrupted."""
+    tally = Tally()
+    while True:
+        reading = dialect.new_reading()
+        answer: Answer | None = None
+        try:
+            answer = client.send(call, deadline, reading.take, while_waiting)
+            wait_s = _wait_before_retry(answer, tally.retries)
+            if wait_s is None or client.clock.monotonic() + wait_s >= deadline:
+                reply = _reply_of(answer, reading, dialect)
+                return replace(reply, retries=tally.retries, waited_s=tally.waited_s)
+        except TrialError as error:
+            error.retries, error.waited_s = tally.retries, tally.waited_s
+            error.latency_s = answer.latency_s if answer else None
+            raise
+        tally = tally.after(pause(wait_s, client.clock, client.stop))
+
+
+def pause(seconds: float, clock: Clock, stop: StopWish) -> float:
+    """Wait so long; the seconds it took. Raises Interrupted within a slice of a signal."""
+    start = clock.monotonic()
+    while (left := start + seconds - clock.monotonic()) > 0:
+        stop.raise_if_wished()
+        time.sleep(min(SLICE_S, left))
+    return clock.monotonic() - start
+
+
+def _wait_before_retry(answer: Answer, retries: int) -> float | None:
+    """Seconds to wait before the request is sent again; None: what came is final."""
+    if answer.status == 503:
+        return BUSY_WAITS_S[min(retries, len(BUSY_WAITS_S) - 1)]
+    if answer.ending is Ending.REFUSED and retries < len(REFUSED_WAITS_S):
+        return REFUSED_WAITS_S[retries]
+    return None
+
+
+def _reply_of(answer: Answer, reading: Reading, dialect: Dialect) -> Reply:
+    error = _connection_error(answer, reading.partial) or _refusal(answer, dialect)
+    if error:
+        raise error
+    return reading.reply(answer)
+
+
+def _connection_error(answer: Answer, partial: str | None) -> TrialError | None:
+    detail = f" ({answer.detail})" if answer.detail else ""
+    match answer.ending:
+        case Ending.TIMEOUT:
+            return TrialError("Timeout", "no whole reply within the time limit", partial)
+        case Ending.REFUSED | Ending.UNREACHABLE:
+            return TrialError("Unreachable", f"the server cannot be reached{detail}", partial)
+        case Ending.FOREIGN:
+            said = f": {answer.detail}" if answer.detail else ""
+            return TrialError("BadReply", f"what came is not HTTP{said}", partial)
+        case Ending.TOO_LARGE:
+            return too_large(partial)
+        case Ending.CUT if answer.status in (None, 200):
+            return TrialError("BrokenReply", f"the connection ended in the middle of the reply{detail}", partial)
+    return None
+
+
+def too_large(partial: str | None) -> TrialError:
+    """The error for a reply without measure; its partial text is cut to what a reply may have."""
+    kept = None if partial is None else partial.encode("utf-8")[:MOST_TEXT_BYTES].decode("utf-8", "ignore")
+    return TrialError("ReplyTooLarge", f"the reply is larger than {MOST_TEXT_BYTES // 1024} KiB", kept)
+
+
+def _refusal(answer: Answer, dialect: Dialect) -> TrialError | None:
+    """The error of a status; None for 200."""
+    if answer.status == 200 or answer.status is None:
+        return None
+    said = f": {quoted(answer.body)}" if answer.body.strip() else ""
+    if answer.status == 503:
+        return TrialError("ServerBusy", f"the server was busy to the end (HTTP 503{said})")
+    too_long = dialect.too_long(answer)
+    if too_long:
+        return TrialError("PromptTooLong", too_long)
+    redirect = ", a redirect, which is not followed" if 300 <= answer.status < 400 else ""
+    message = f"HTTP {answer.status}{redirect}{said}"
+    final = _FINAL.get(answer.status)
+    return TrialError("ServerError", message, stops=f"{final}: {message}" if final else None)

@@ -1,0 +1,96 @@
+"""Where a server is: the text of --host or OLLAMA_HOST as an address, by Ollama's own rules.
+
+What does not live here: connecting (exchange.py).
+"""
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from benchkit.basics.errors import Unusable
+from benchkit.basics.names import shown_line
+
+DEFAULT_PORT = 11434
+SCHEME_PORTS = {"http": 80, "https": 443}
+_MEANT = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # an address to listen on is none to call
+_PRINTABLE = re.compile(r"[!-~]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A server. `host` is without brackets, `prefix` is "" or begins with "/" and ends without one.
+
+    `userinfo` ("user:password") is for the server alone: it is in no text of the kit.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    prefix: str = ""
+    userinfo: str | None = field(default=None, repr=False)
+
+    @property
+    def host_and_port(self) -> str:
+        """The value of the Host header."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """For a person: scheme, host, port and prefix; never the userinfo."""
+        return f"{self.scheme}://{self.host_and_port}{self.prefix}"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether what is sent stays on this machine."""
+        return self.host in ("localhost", "::1") or self.host.startswith("127.")
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """The hosts to try in turn: `localhost` may mean ::1 while the server listens on 127.0.0.1 only."""
+        return ("127.0.0.1", "::1") if self.host == "localhost" else (self.host,)
+
+
+def address_of(text: str, given_as: str) -> Address:
+    """The address a text means; "" is the default one. `given_as` names where the text came from.
+
+    Raises Unusable for a bad port, an unknown scheme, spaces or control characters inside, a query, and for a
+    password that would cross a network in the clear.
+    """
+    text = text.strip().strip("\"'").strip()
+    scheme, _, rest = text.rpartition("://")
+    authority, slash, path = rest.partition("/")
+    userinfo, _, authority = authority.rpartition("@")
+    without_userinfo = f"{scheme + '://' if scheme else ''}{authority}{slash}{path}"
+    refused = f"{given_as} {shown_line(without_userinfo, 100)}: "
+    if not _PRINTABLE.fullmatch(without_userinfo) or "?" in text or "#" in text:
+        raise Unusable(refused + "an address is host, host:port or a URL without spaces, ? and #")
+    scheme = scheme.lower()
+    if scheme and scheme not in SCHEME_PORTS:
+        raise Unusable(refused + "the scheme must be http or https")
+    host, port_text = _split_authority(authority)
+    port = _port_of(port_text, SCHEME_PORTS.get(scheme, DEFAULT_PORT), refused)
+    prefix = "/" + path.strip("/") if path.strip("/") else ""
+    address = Address(scheme or "http", _MEANT.get(host, host).lower(), port, prefix, userinfo or None)
+    if userinfo and address.scheme == "http" and not address.is_loopback:
+        raise Unusable(refused + "a user name and password are sent over https or to this machine only")
+    return address
+
+
+def _split_authority(authority: str) -> tuple[str, str]:
+    """(host without brackets, port text or "")."""
+    if authority.startswith("["):
+        host, _, behind = authority[1:].partition("]")
+        return host, behind.removeprefix(":")
+    if authority.count(":") > 1:
+        return authority, ""  # IPv6 without brackets
+    host, _, port = authority.partition(":")
+    return host, port
+
+
+def _port_of(text: str, default: int, refused: str) -> int:
+    if not text:
+        return default
+    if not re.fullmatch(r"[0-9]{1,5}", text) or not 0 < int(text) < 65536:
+        raise Unusable(refused + "the port must be a number from 1 to 65535")
+    return int(text)

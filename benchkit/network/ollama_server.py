@@ -1,0 +1,142 @@
+"""Who is answering: whether a server is Ollama, which version, which models it has and at which digests.
+
+What does not live here: chats (ollama_replies.py), which model is wanted and what is pinned (systems/ollama.py).
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from benchkit.basics.errors import Surroundings
+from benchkit.basics.names import shown_line
+from benchkit.basics.strict_json import parse
+from benchkit.basics.values import JSON
+from benchkit.network.exchange import Answer, Call, Client, Ending, quoted
+
+OLDEST = (0, 13, 0)
+"""Older versions take no notice of `truncate: false` and `shift: false`, and cut a long prompt without a word."""
+_NUMBERS = re.compile(r"v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_LOOK_S = 10.0
+
+
+class NoAnswer(Exception):
+    """The server did not say what it was asked, in the kit's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A model as a server lists it. `remote` is where it really runs, if not on the server."""
+
+    tag: str
+    digest: str
+    details: Mapping[str, JSON]
+    remote: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A loaded model: the context it really has (None: not said), and what else is said of it."""
+
+    context_length: int | None
+    details: Mapping[str, JSON]
+
+
+def full_tag(name: str) -> str:
+    """The name with its tag: no tag means `:latest`."""
+    return name if ":" in name.rpartition("/")[2] else name + ":latest"
+
+
+def is_cloud_name(tag: str) -> bool:
+    """Whether the name says that the model runs elsewhere."""
+    return tag.endswith((":cloud", "-cloud"))
+
+
+def version_of(client: Client) -> str:
+    """The version of the Ollama server there. Raises Surroundings: nobody there, not Ollama, too old."""
+    answer = client.send(Call("GET", "/api/version"), client.clock.monotonic() + _LOOK_S)
+    url = client.address.url
+    if answer.status is None and answer.ending is not Ending.FOREIGN:
+        raise Surroundings(
+            f"no Ollama server at {url} ({_what_came(answer)}): start it with `ollama serve`, name another with "
+            f"--host or OLLAMA_HOST, or run without a model: python3 bench.py --system baselines:keywords")
+    version = _fields(answer).get("version")
+    if not isinstance(version, str):
+        raise Surroundings(f"what answers at {url} is not Ollama: {_why_not_ollama(client, answer)}")
+    numbers = _NUMBERS.match(version)
+    found = tuple(int(number) for number in numbers.groups()) if numbers else None
+    if found and (0, 0, 0) < found < OLDEST:  # a build from source calls itself 0.0.0
+        oldest = ".".join(map(str, OLDEST))
+        raise Surroundings(f"the Ollama at {url} is version {shown_line(version, 40)}, too old for `truncate: false`, "
+                           f"which keeps prompts whole: install {oldest} or newer")
+    return shown_line(version, 100)
+
+
+def installed(client: Client, deadline: float) -> tuple[Served, ...]:
+    """The models the server has. Raises NoAnswer."""
+    return tuple(_served(entry) for entry in _models(client, "/api/tags", deadline))
+
+
+def running(client: Client, tag: str, deadline: float) -> Running | None:
+    """What the server says of the loaded model; None if it does not list it. Raises NoAnswer."""
+    for entry in _models(client, "/api/ps", deadline):
+        if tag in (entry.get("name"), entry.get("model")):
+            length = entry.get("context_length")
+            details = {**_details(entry), **{key: entry[key] for key in ("size", "size_vram") if key in entry}}
+            return Running(length if isinstance(length, int) and length > 0 else None, details)
+    return None
+
+
+def find(models: Sequence[Served], tag: str) -> Served | None:
+    """The model of that tag; upper and lower case are the same to Ollama."""
+    return next((model for model in models if model.tag.casefold() == tag.casefold()), None)
+
+
+def _models(client: Client, path: str, deadline: float) -> list[Mapping[str, JSON]]:
+    answer = client.send(Call("GET", path), deadline)
+    models = _fields(answer).get("models")
+    if not isinstance(models, list) or not all(isinstance(entry, Mapping) for entry in models):
+        raise NoAnswer(f"GET {path}: {_what_came(answer)}")
+    return models
+
+
+def _fields(answer: Answer) -> Mapping[str, JSON]:
+    """The JSON object of a 200; empty where there is none."""
+    if answer.status != 200 or answer.ending not in (Ending.WHOLE, Ending.CLOSED):
+        return {}
+    try:
+        value = parse(answer.body, mend_surrogates=True)
+    except ValueError:
+        return {}
+    return value if isinstance(value, Mapping) else {}
+
+
+def _served(entry: Mapping[str, JSON]) -> Served:
+    digest = str(entry.get("digest", "")).removeprefix("sha256:")
+    remote = str(entry.get("remote_host") or entry.get("remote_model") or "") or None
+    return Served(full_tag(str(entry.get("name") or entry.get("model") or "")),
+                  digest if _DIGEST.fullmatch(digest) else "", _details(entry), remote)
+
+
+def _details(entry: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    details = entry.get("details")
+    return details if isinstance(details, Mapping) else {}
+
+
+def _what_came(answer: Answer) -> str:
+    if answer.status is not None and answer.ending in (Ending.WHOLE, Ending.CLOSED):
+        said = quoted(answer.body)
+        return f"HTTP {answer.status}, {said}" if said else f"HTTP {answer.status}, an empty body"
+    if answer.ending is Ending.TIMEOUT:
+        return "no answer in time"
+    return answer.detail or answer.ending.value
+
+
+def _why_not_ollama(client: Client, answer: Answer) -> str:
+    said = f"GET /api/version gave {_what_came(answer)}"
+    try:
+        installed(client, client.clock.monotonic() + _LOOK_S)
+    except NoAnswer:
+        return said
+    return f"it has /api/tags but no /api/version ({said})"

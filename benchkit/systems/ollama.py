@@ -1,0 +1,251 @@
+"""A model on an Ollama server as a system: pinned or not, with every option that matters sent each time.
+
+What does not live here: which models there are and what they are pinned to (model_triage.py, the user's),
+what the server's bytes mean (network/).
+"""
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchkit.basics.errors import Surroundings, TrialError, Unusable
+from benchkit.basics.names import shown_line
+from benchkit.basics.values import JSON, Message, Reply, Request
+from benchkit.network.asking import ask
+from benchkit.network.exchange import Call, Client, Ending
+from benchkit.network.host import address_of
+from benchkit.network.ollama_replies import CHAT
+from benchkit.network.ollama_server import (
+    NoAnswer,
+    Served,
+    find,
+    full_tag,
+    installed,
+    is_cloud_name,
+    running,
+    version_of,
+)
+from benchkit.systems.system import Loaded, SystemOptions
+
+LOAD_S = 600.0
+SIGN_OF_LIFE_S = 10.0
+CHECK_S = 5.0
+GRACE_S = 0.8
+"""A reply that came just in time is still checked: a trial ends within its timeout and a second."""
+NEEDED_OPTIONS = ("temperature", "top_k", "top_p", "min_p", "repeat_penalty", "num_ctx", "num_predict")
+"""Their defaults differ between versions of Ollama, so none is left to it; the seed is the trial's."""
+FIXED: Mapping[str, JSON] = {"stream": True, "think": False, "truncate": False, "shift": False, "keep_alive": "10m"}
+_MOST_NAMES_SHOWN = 20
+_LEAVES_THE_SERVER_BUSY = ("Timeout", "ReplyTooLarge", "BadReply")
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model by its tag, and the options of its requests.
+
+    `digest` (64 hex digits) pins it: another one served under the tag is refused. `pinned_in` is the file that
+    holds the pin, for the error's sake.
+    """
+
+    tag: str
+    options: Mapping[str, JSON]
+    digest: str | None = None
+    pinned_in: Path | None = None
+
+
+class OllamaSystem:
+    """A model on an Ollama server. One request at a time: parallel ones change the text of some models."""
+
+    def __init__(self, model: Model, options: SystemOptions) -> None:
+        """Connect to nothing yet. Raises Unusable for a bad address, tag or set of options."""
+        _check_model(model)
+        given, given_as = options.host, "--host"
+        if given is None:
+            given, given_as = os.environ.get("OLLAMA_HOST", ""), "OLLAMA_HOST"
+        self._model = replace(model, tag=full_tag(model.tag))
+        self._around = options
+        self._client = Client(address_of(given, given_as), options.clock, options.stop)
+        self._digest = model.digest
+        self._gave_up = False
+
+    def open(self) -> Mapping[str, JSON]:
+        """Reach the server, check that it is Ollama, and the model's digest. Raises Surroundings."""
+        if is_cloud_name(self._model.tag):
+            self._check_cloud("elsewhere")
+        version = version_of(self._client)
+        try:
+            models = installed(self._client, self._now() + CHECK_S)
+        except NoAnswer as error:
+            raise Surroundings(f"the server at {self._client.address.url} does not list its models: {error}") from None
+        served = find(models, self._model.tag)
+        if served is None:
+            raise Surroundings(self._not_installed(models))
+        self._check_digest(served)
+        if served.remote:
+            self._check_cloud(f"at {shown_line(served.remote, 80)}")
+        self._digest = served.digest
+        return {"server": "ollama", "server_version": version}
+
+    def settings(self) -> Mapping[str, JSON]:
+        """All that a request holds besides messages, format and seed, and the digest (the pinned one before `open`)."""
+        return {"api": "/api/chat", "model": self._model.tag, "digest": self._digest, **FIXED,
+                "options": dict(self._model.options)}
+
+    def body_of(self, request: Request) -> Mapping[str, JSON]:
+        """The exact JSON that is sent for a request."""
+        body = self._body(request.messages, {"seed": request.seed})
+        return body if request.schema is None else {**body, "format": request.schema}
+
+    def warm(self) -> Loaded:
+        """Load the model, in 10 minutes at most, with a sign of life every 10 seconds. Raises Surroundings."""
+        start = self._now()
+        try:
+            ask(self._client, CHAT, _chat(self._body((), {})), start + LOAD_S, self._signs_of_life(start))
+        except TrialError as error:
+            raise Surroundings(f"{self._model.tag} could not be loaded: {error.stops or error.message}") from None
+        load_s = self._now() - start
+        try:
+            found = running(self._client, self._model.tag, self._now() + CHECK_S)
+        except NoAnswer:
+            found = None  # the model is there; how long its context is stays unknown
+        return Loaded(load_s, found.context_length, found.details) if found else Loaded(load_s)
+
+    def answer(self, request: Request) -> Reply:
+        """One whole reply, from the digest that was opened. Raises TrialError, Interrupted."""
+        waited_s = self._wait_for_leftovers(request)
+        try:
+            reply = ask(self._client, CHAT, _chat(self.body_of(request)), request.deadline + waited_s)
+        except TrialError as error:
+            error.waited_s += waited_s
+            self._gave_up = error.type in _LEAVES_THE_SERVER_BUSY
+            if error.type == "Unreachable":
+                error.stops = self._gone()
+            raise
+        reply = replace(reply, waited_s=reply.waited_s + waited_s)
+        self._check_still_served(reply, request.deadline + waited_s)
+        return reply
+
+    def close(self) -> None:
+        """Nothing to let go of: each request had its own connection."""
+
+    def _now(self) -> float:
+        return self._client.clock.monotonic()
+
+    def _body(self, messages: Sequence[Message], more_options: Mapping[str, JSON]) -> dict[str, JSON]:
+        return {"model": self._model.tag, "messages": messages, **FIXED,
+                "options": {**self._model.options, **more_options}}
+
+    def _check_cloud(self, where: str) -> None:
+        if not self._around.allow_cloud:
+            raise Surroundings(f"{self._model.tag} runs {where}: the prompts would leave this machine; "
+                               f"add --allow-cloud if that is what you want")
+
+    def _not_installed(self, models: tuple[Served, ...]) -> str:
+        names = [shown_line(model.tag, 80) for model in models]
+        more = f" and {len(names) - _MOST_NAMES_SHOWN} more" if len(names) > _MOST_NAMES_SHOWN else ""
+        there = ", ".join(names[:_MOST_NAMES_SHOWN]) + more or "none"
+        return (f"the server at {self._client.address.url} has no model {self._model.tag} (installed: {there}): "
+                f"get it with `ollama pull {self._model.tag}`")
+
+    def _check_digest(self, served: Served) -> None:
+        tag, pin = self._model.tag, self._model.digest
+        if not served.digest:
+            raise Surroundings(f"the server at {self._client.address.url} does not say the digest of {tag}, "
+                               f"so its answers could not be told from another model's")
+        if pin is not None and served.digest != pin:
+            raise Surroundings(
+                f"{tag} is served at digest {served.digest}, not at the pinned {pin}: run what is served with "
+                f"--system model_triage:{tag}, or change the pin in {_place_of(pin, self._model.pinned_in)}")
+
+    def _signs_of_life(self, start: float) -> _SignsOfLife:
+        return _SignsOfLife(self._around, f"loading {self._model.tag}", start)
+
+    def _wait_for_leftovers(self, request: Request) -> float:
+        """Seconds until the server is free again, where the last request was given up; else 0.
+
+        A server may go on generating for a while after its client has left: that is not this trial's time. One
+        token is asked for, behind the system message alone, so that the cache is as after any other case.
+        """
+        if not self._gave_up:
+            return 0.0
+        start = self._now()
+        messages: list[Message] = [message for message in request.messages if message["role"] == "system"]
+        probe = self._body([*messages, {"role": "user", "content": "."}], {"seed": request.seed, "num_predict": 1})
+        answer = self._client.send(_chat(probe), request.deadline)
+        waited_s = self._now() - start
+        if answer.ending is Ending.TIMEOUT:
+            raise TrialError("Timeout", "the server was busy all the time with a request that was given up before",
+                             waited_s=waited_s)
+        self._gave_up = False
+        return waited_s
+
+    def _gone(self) -> str | None:
+        """The sentence for a server that does not even say its version; None if it does."""
+        answer = self._client.send(Call("GET", "/api/version"), self._now() + GRACE_S)
+        if answer.status == 200:
+            return None
+        return (f"the server at {self._client.address.url} is gone: start it again with `ollama serve`, "
+                f"then the same command goes on")
+
+    def _check_still_served(self, reply: Reply, deadline: float) -> None:
+        """Raise TrialError (ModelChanged, Unreachable) unless the tag still means the digest that was opened."""
+        limit = min(max(deadline, self._now() + GRACE_S), self._now() + CHECK_S)
+        try:
+            served = find(installed(self._client, limit), self._model.tag)
+        except NoAnswer as error:
+            message = f"the reply came, but the server then did not show its models ({error})"
+            raise _with_reply(TrialError("Unreachable", message, stops=self._gone()), reply) from None
+        digest = served.digest if served else "none"
+        if digest != self._digest:
+            message = f"{self._model.tag} is now served at digest {digest or 'unknown'}, not at {self._digest}"
+            raise _with_reply(TrialError("ModelChanged", message, stops=(
+                f"{message}: restore it and add --retry-errors, take another --log, or add --changed rerun")), reply)
+
+
+class _SignsOfLife:
+    """Called while a model loads; says so every 10 seconds."""
+
+    def __init__(self, around: SystemOptions, what: str, start: float) -> None:
+        self._around, self._what, self._start, self._said = around, what, start, 0
+
+    def __call__(self) -> None:
+        passed = self._around.clock.monotonic() - self._start
+        if passed >= (self._said + 1) * SIGN_OF_LIFE_S:
+            self._said = int(passed / SIGN_OF_LIFE_S)
+            self._around.say(f"{self._what}: {passed:.0f} s so far")
+
+
+def _chat(body: Mapping[str, JSON]) -> Call:
+    return Call("POST", "/api/chat", json.dumps(body, ensure_ascii=True).encode("ascii"))
+
+
+def _with_reply(error: TrialError, reply: Reply) -> TrialError:
+    error.partial, error.latency_s = reply.output, reply.latency_s
+    error.retries, error.waited_s = reply.retries, reply.waited_s
+    return error
+
+
+def _check_model(model: Model) -> None:
+    name = shown_line(model.tag, 100)
+    if not model.tag or "@" in model.tag or not all("!" <= letter <= "~" for letter in model.tag):
+        raise Unusable(f"the model {name}: a model is named name or name:tag (Ollama takes no @sha256:...)")
+    missing = [key for key in NEEDED_OPTIONS if not isinstance(model.options.get(key), int | float)]
+    if missing:
+        raise Unusable(f"the options of {name} need a number for {', '.join(missing)}: Ollama's defaults change")
+    if "seed" in model.options:
+        raise Unusable(f"the options of {name} hold a seed: each trial brings its own")
+    num_predict = model.options["num_predict"]
+    if not isinstance(num_predict, int) or num_predict < 1:
+        raise Unusable(f"the options of {name}: num_predict must be 1 or more, for 0 and less mean without end")
+
+
+def _place_of(pin: str, file: Path | None) -> str:
+    """`model_triage.py, line 21`: the name of the file and where the pin stands in it."""
+    if file is None:
+        return "the module of the system"
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    numbers = [number for number, line in enumerate(lines, 1) if pin in line]
+    return f"{file.name}, line {numbers[0]}" if numbers else file.name
