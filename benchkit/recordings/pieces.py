@@ -48,8 +48,15 @@ def session_fields(session: SessionFacts) -> dict[str, JSON]:
     }
 
 
-def session_of(fields: Fields) -> SessionFacts:
-    """A session from its wire form; ValueError names the field."""
+def sessions_of(fields: Fields) -> tuple[SessionFacts, ...]:
+    """The sessions of a file, at least one; ValueError names the field."""
+    sessions = tuple(_session_of(one) for one in fields.objects("sessions"))
+    if not sessions:
+        raise fields.wrong("sessions", "a list of at least one")
+    return sessions
+
+
+def _session_of(fields: Fields) -> SessionFacts:
     fields.has_exactly(
         ("started_at", "hardware", "environment", "timeout_s", "budget_s", "load_s", "stop"))
     return SessionFacts(

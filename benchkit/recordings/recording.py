@@ -12,7 +12,7 @@ from benchkit.basics.errors import ERROR_TYPES, Unusable
 from benchkit.basics.fields import Fields
 from benchkit.basics.indented import HOLE, form_of, indented, number_of, text_of, truth_of
 from benchkit.basics.values import JSON, ErrorFacts, Failure, Outcome, Reply, TaskName
-from benchkit.disk.whole_files import read_json
+from benchkit.disk.whole_files import read_json, same_bytes, write_whole
 from benchkit.recordings import pieces
 from benchkit.recordings.pieces import SessionFacts
 
@@ -106,6 +106,14 @@ def recording_bytes(recording: Recording) -> Iterator[bytes]:
     yield b"\n ]\n}\n"
 
 
+def keep_recording(path: Path, recording: Recording) -> bool:
+    """Write the file whole, unless it is these very bytes already; whether it was written."""
+    if same_bytes(path, recording_bytes(recording)):
+        return False
+    write_whole(path, recording_bytes(recording))
+    return True
+
+
 def _trial_text(trial: RecordedTrial) -> str:
     outcome = trial.outcome
     if not trial.is_run and isinstance(outcome, Failure):
@@ -143,11 +151,12 @@ def recording_of_fields(fields: Fields) -> Recording:
     fields.has_exactly(_TOP_FIELDS)
     trials = fields.integer("trials", least=1)
     cases = tuple(_case_of(case, trials) for case in fields.objects("cases"))
+    sessions = pieces.sessions_of(fields)
     pieces.check_unique([case.id for case in cases], "cases")
     return Recording(
         fields.text("kit"), pieces.task_of(fields.inner("task")), fields.text("split"),
         fields.text("system"), fields.mapping("settings"), trials,
-        tuple(pieces.session_of(one) for one in fields.objects("sessions")), cases)
+        sessions, cases)
 
 
 def _case_of(fields: Fields, trials: int) -> RecordedCase:

@@ -13,7 +13,7 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
 from benchkit.basics.indented import HOLE, form_of, indented, number_of, text_of, truth_of
 from benchkit.basics.values import JSON, ErrorFacts, TaskName, Timings, Usage
-from benchkit.disk.whole_files import read_json
+from benchkit.disk.whole_files import read_json, write_whole
 from benchkit.recordings import pieces
 from benchkit.recordings.pieces import SessionFacts
 
@@ -138,6 +138,11 @@ def run_record_bytes(record: RunRecord) -> Iterator[bytes]:
     yield ("\n ],\n \"totals\": " + indented(_totals_fields(record.totals), 1) + "\n}\n").encode("ascii")
 
 
+def keep_run_record(path: Path, record: RunRecord) -> None:
+    """Write the file, whole or not at all."""
+    write_whole(path, run_record_bytes(record))
+
+
 def _case_fields(case: JudgedCase) -> dict[str, JSON]:
     return {"id": case.id, "ask": case.ask, "sha256": case.sha256, "input": case.input,
             "expected": case.expected, "tags": list(case.tags)}
@@ -196,7 +201,7 @@ def run_record_of_fields(fields: Fields) -> RunRecord:
         fields.text("kit"), pieces.task_of(fields.inner("task")), _judge_of(fields.inner("judge")),
         fields.text("split"), fields.text("system"), fields.mapping("settings"),
         fields.integer("trials", least=1), pieces.stamp(fields, "started_at"), fields.mapping("environment"),
-        tuple(pieces.session_of(one) for one in fields.objects("sessions")), cases,
+        pieces.sessions_of(fields), cases,
         tuple(_result_of(result) for result in fields.objects("results")))
     _check_grid(record)
     _check_totals(record.totals, fields.inner("totals"))

@@ -1,0 +1,179 @@
+"""`recorded/recordings.json`: the digests of recordings made on several machines, and whether a log equals one.
+
+What does not live here: the digests themselves (digests.py), and comparing two recordings in full
+(digest_comparison.py).
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchkit.basics.errors import ERROR_TYPES, Unusable
+from benchkit.basics.fields import Fields
+from benchkit.basics.indented import indented
+from benchkit.basics.names import shown_line
+from benchkit.basics.values import JSON
+from benchkit.disk.whole_files import read_json, write_whole
+from benchkit.recordings import pieces
+from benchkit.recordings.digests import LogDigests, TrialOf, differing, digests_of
+from benchkit.recordings.recording import Recording
+
+BOOK_VERSION = 1
+_DIGEST = re.compile("[0-9a-f]{64}|error:(" + "|".join(ERROR_TYPES) + ")")
+_NO_FILE_NAME = re.compile(r'[/\\:*?"<>|]')
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One run of the recordings on one machine: digests by the log's file name without suffix."""
+
+    label: str
+    recorded_at: str
+    machine: str | None
+    server: str | None
+    logs: Mapping[str, LogDigests]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How far a log is from one entry: how many trials differ (or are on one side only), and the first of them."""
+
+    label: str
+    different: int
+    first: TrialOf | None
+
+
+@dataclass(frozen=True, slots=True)
+class LogCheck:
+    """A log held against all entries of its name. It passes if it equals one of them."""
+
+    name: str
+    ran: int
+    differences: tuple[Difference, ...]
+
+    @property
+    def equal(self) -> tuple[str, ...]:
+        """The labels of the entries that it equals."""
+        return tuple(difference.label for difference in self.differences if not difference.different)
+
+    @property
+    def nearest(self) -> Difference:
+        """The entry with the fewest differences; of several, the first."""
+        return min(self.differences, key=lambda difference: difference.different)
+
+
+def entry_of(label: str, recordings: Mapping[str, Recording]) -> Entry:
+    """The entry of recordings by name; time, machine and server are those of the first one's first session."""
+    first = next(iter(recordings.values())).sessions[0]
+    known = first.environment
+    machine = first.hardware or _words(known.get("processor"), known.get("platform"))
+    return Entry(label, first.started_at, machine, _words(known.get("server"), known.get("server_version")),
+                 {name: digests_of(recording) for name, recording in recordings.items()})
+
+
+def check_log(name: str, digests: LogDigests, entries: Sequence[Entry]) -> LogCheck:
+    """Hold a log against every entry that has its name; there is at least one."""
+    found = ((entry.label, differing(entry.logs[name], digests)) for entry in entries if name in entry.logs)
+    return LogCheck(name, len(digests.by_trial()), tuple(
+        Difference(label, len(trials), trials[0] if trials else None) for label, trials in found))
+
+
+def names_in(entries: Sequence[Entry]) -> tuple[str, ...]:
+    """The names of all logs, in order of first appearance."""
+    return tuple(dict.fromkeys(name for entry in entries for name in entry.logs))
+
+
+def entry_named(path: Path, entries: Sequence[Entry], label: str) -> Entry:
+    """The entry of that label. Raises Unusable with the labels there are."""
+    for entry in entries:
+        if entry.label == label:
+            return entry
+    known = ", ".join(shown_line(entry.label, 60) for entry in entries) or "none"
+    raise Unusable(f"{path}: no entry has the label {shown_line(label, 60)}; there are: {known}")
+
+
+def added(path: Path, entries: Sequence[Entry], entry: Entry) -> tuple[Entry, ...]:
+    """The entries and one more. Raises Unusable if its label is there, or a name could be no file's."""
+    if any(other.label == entry.label for other in entries):
+        raise Unusable(f"{path}: the label {shown_line(entry.label, 60)} is there already; an entry is never "
+                       "replaced: give another --label")
+    for name in entry.logs:
+        if not _is_file_name(name):
+            raise Unusable(f"{shown_line(name, 60)}.jsonl: rename the log; its name must be possible on any system")
+    return (*entries, entry)
+
+
+# ------------------------------------------------------------------------------------------------- wire
+
+def read_book(path: Path) -> tuple[Entry, ...]:
+    """The entries of a file. Raises Unusable with file and field."""
+    try:
+        fields = Fields(read_json(path))
+        if fields.values.get("recordings") != BOOK_VERSION:
+            raise fields.wrong("recordings", f"{BOOK_VERSION}, the version this kit reads")
+        fields.has_exactly(("recordings", "entries"))
+        entries = tuple(_entry_of_fields(entry) for entry in fields.objects("entries"))
+        _check_labels(entries)
+    except ValueError as error:
+        raise Unusable(f"{path}: {error}; put the file back, or begin a new one: python3 outputs_digest.py LOG "
+                       "--update NEW --label TEXT") from None
+    return entries
+
+
+def keep_book(path: Path, entries: Sequence[Entry]) -> None:
+    """Write the file, whole or not at all."""
+    value: JSON = {"recordings": BOOK_VERSION, "entries": [_entry_fields(entry) for entry in entries]}
+    write_whole(path, [indented(value).encode("ascii"), b"\n"])
+
+
+def _entry_fields(entry: Entry) -> dict[str, JSON]:
+    return {"label": entry.label, "recorded_at": entry.recorded_at, "machine": entry.machine,
+            "server": entry.server, "logs": {name: _log_fields(digests) for name, digests in entry.logs.items()}}
+
+
+def _log_fields(digests: LogDigests) -> dict[str, JSON]:
+    return {"settings_sha256": digests.settings_sha256, "sha256": digests.sha256,
+            "trials": {case: list(texts) for case, texts in digests.trials.items()}}
+
+
+def _entry_of_fields(fields: Fields) -> Entry:
+    fields.has_exactly(("label", "recorded_at", "machine", "server", "logs"))
+    logs = fields.inner("logs")
+    return Entry(fields.text("label"), pieces.stamp(fields, "recorded_at"), fields.text_or_none("machine"),
+                 fields.text_or_none("server"), {name: _log_of(logs, name) for name in logs.values})
+
+
+def _log_of(logs: Fields, name: str) -> LogDigests:
+    if not _is_file_name(name):
+        raise ValueError(f"{logs.at(shown_line(name, 60))} is no name of a log")
+    fields = logs.inner(name)
+    fields.has_exactly(("settings_sha256", "sha256", "trials"))
+    trials = fields.inner("trials")
+    digests = LogDigests(pieces.hex_64(fields, "settings_sha256"), {
+        case: tuple(_digest(trials, case, text) for text in trials.sequence(case)) for case in trials.values})
+    if fields.text("sha256") != digests.sha256:
+        raise ValueError(f"{fields.at('sha256')} is not the digest of its trials: one of both was altered")
+    return digests
+
+
+def _digest(trials: Fields, case: str, text: JSON) -> str | None:
+    if text is not None and not (isinstance(text, str) and _DIGEST.fullmatch(text)):
+        raise ValueError(f"{trials.at(shown_line(case, 60))} holds what is no digest")
+    return text
+
+
+def _check_labels(entries: Sequence[Entry]) -> None:
+    labels = [entry.label for entry in entries]
+    for number, label in enumerate(labels):
+        if label in labels[:number]:
+            raise ValueError(f"entries[{number}].label stands twice")
+
+
+def _is_file_name(name: str) -> bool:
+    return bool(name) and shown_line(name) == name and name not in (".", "..") and not _NO_FILE_NAME.search(name)
+
+
+def _words(*parts: JSON) -> str | None:
+    return ", ".join(str(part) for part in parts if part) or None

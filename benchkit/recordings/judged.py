@@ -1,0 +1,71 @@
+"""A recording, judged over its cases -> a run record. No model is asked.
+
+What does not live here: the verdict on one output (tasks/judging.py), and whether a recording fits the cases
+(replay.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchkit.basics.values import JSON, Case, Reply
+from benchkit.recordings.recording import RecordedCase, RecordedTrial, Recording
+from benchkit.recordings.run_record import Judge, JudgedCase, Result, RunRecord
+from benchkit.tasks.cases import case_sha256
+from benchkit.tasks.judging import Judgement, judge
+from benchkit.tasks.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """When and where something was judged: they describe a run record, and nothing in it follows from them."""
+
+    started_at: str
+    environment: Mapping[str, JSON]
+
+
+def judge_recording(
+    recording: Recording, task: Task, cases: Sequence[Case], circumstances: Circumstances,
+) -> RunRecord:
+    """The run record of a recording. `cases` holds every recorded case; the order is the recording's.
+
+    An output is judged once per case: checks are pure functions, and most systems repeat themselves.
+    """
+    by_id = {case.id: case for case in cases}
+    results = (result for recorded in recording.cases for result in _results(recorded, by_id[recorded.id], task))
+    return RunRecord(
+        recording.kit, recording.task, Judge(task.name, task.version, task.source_sha256), recording.split,
+        recording.system, recording.settings, recording.trials, circumstances.started_at,
+        circumstances.environment, recording.sessions,
+        tuple(_judged_case(recorded, by_id[recorded.id]) for recorded in recording.cases), tuple(results))
+
+
+def _judged_case(recorded: RecordedCase, case: Case) -> JudgedCase:
+    return JudgedCase(case.id, recorded.ask, case_sha256(case), case.input, case.expected, case.tags)
+
+
+def _results(recorded: RecordedCase, case: Case, task: Task) -> Iterator[Result]:
+    judged: dict[str, Judgement] = {}
+    for trial in recorded.trials:
+        if isinstance(trial.outcome, Reply):
+            output = trial.outcome.output
+            if output not in judged:
+                judged[output] = judge(task, case, output)
+            yield _judged_result(case.id, trial, trial.outcome, judged[output])
+        else:
+            yield _unjudged_result(case.id, trial)
+
+
+def _judged_result(case: str, trial: RecordedTrial, reply: Reply, judgement: Judgement) -> Result:
+    return Result(
+        case, trial.trial, trial.seed, judgement.verdict, judgement.checks, judgement.explain, reply.output,
+        reply.finish, reply.reasoning, judgement.error, reply.usage, reply.timings, None, reply.latency_s,
+        trial.attempts, reply.retries, trial.cold, trial.slept_s)
+
+
+def _unjudged_result(case: str, trial: RecordedTrial) -> Result:
+    outcome = trial.outcome
+    assert not isinstance(outcome, Reply)
+    return Result(
+        case, trial.trial, trial.seed, "incomplete", None, None, None, None, None, outcome.error, None, None,
+        None, outcome.latency_s, trial.attempts, outcome.retries, trial.cold, trial.slept_s)

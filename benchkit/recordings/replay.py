@@ -1,0 +1,114 @@
+"""`replay:FILE` and `replay:LOG#SYSTEM`: a log or a recording in place of a model, and whether it fits what is asked.
+
+What does not live here: judging it (judged.py).
+"""
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchkit.basics.errors import Unusable
+from benchkit.basics.names import shown_line
+from benchkit.basics.values import Case
+from benchkit.disk.whole_files import open_to_read
+from benchkit.recordings.converting import recording_of
+from benchkit.recordings.recording import Recording, read_recording
+from benchkit.tasks.task import Task, prompt_of
+from benchkit.trial_log.reader import read_log
+
+REPLAY = "replay:"
+MOST_NAMED = 5
+_CLOSING = re.compile(rb',"sum":"[0-9a-f]{16}"\}\r?$', re.MULTILINE)
+_HEAD_BYTES = 2**18
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What stands behind `replay:`: a file, and the system meant where a log holds several."""
+
+    path: Path
+    system: str | None = None
+
+
+def is_replay(name: str) -> bool:
+    """Whether a system's name means a replay."""
+    return name.startswith(REPLAY)
+
+
+def reference_of(text: str) -> Reference:
+    """`FILE` or `LOG#SYSTEM`; a file that is there by the whole name is meant as it is."""
+    path, mark, system = text.rpartition("#")
+    if not mark or Path(text).exists():
+        return Reference(Path(text))
+    return Reference(Path(path), system)
+
+
+def recording_from(reference: Reference) -> Recording:
+    """The recording in a file, or of a system in a log; which of both, the content says. Raises Unusable."""
+    if is_log(reference.path):
+        return recording_of(read_log(reference.path), reference.system)
+    recording = read_recording(reference.path)
+    if reference.system not in (None, recording.system):
+        raise Unusable(f"{reference.path}: it is a recording of {shown_line(recording.system)}, "
+                       f"not of {shown_line(reference.system or '')}")
+    return recording
+
+
+def is_log(path: Path) -> bool:
+    """Whether a file is a trial log: empty, or with a line that is closed by its sum near the top. Raises Unusable."""
+    with os.fdopen(open_to_read(path), "rb") as file:
+        head = file.read(_HEAD_BYTES)
+    return not head or _CLOSING.search(head) is not None
+
+
+def fitted(recording: Recording, place: str, task: Task, cases: Sequence[Case], trials: int | None) -> Recording:
+    """The recording cut to `trials` (None: all), if it is one of these cases as the task asks them now.
+
+    `cases` are those of one split, `place` names the file in errors. Raises Unusable by name for missing cases,
+    another split, more trials than recorded, and cases whose `ask` differs.
+    """
+    _check_split(recording, place, cases)
+    _check_cases(recording, place, cases)
+    _check_asks(recording, place, task, cases)
+    if trials is None or trials == recording.trials:
+        return recording
+    if trials > recording.trials:
+        raise Unusable(f"{place}: it holds {recording.trials} trials of every case, not {trials}; give --trials "
+                       f"{recording.trials} or fewer, or record more: python3 bench.py --log LOG --trials {trials}")
+    return replace(recording, trials=trials, cases=tuple(
+        replace(case, trials=case.trials[:trials]) for case in recording.cases))
+
+
+def _check_split(recording: Recording, place: str, cases: Sequence[Case]) -> None:
+    if any(case.split != recording.split for case in cases):
+        raise Unusable(f"{place}: it is a recording of the split {shown_line(recording.split, 60)}, not "
+                       f"{shown_line(cases[0].split, 60)}; give --split {shown_line(recording.split, 60)}")
+
+
+def _check_cases(recording: Recording, place: str, cases: Sequence[Case]) -> None:
+    recorded, wanted = {case.id for case in recording.cases}, {case.id for case in cases}
+    missing = [case.id for case in cases if case.id not in recorded]
+    if missing:
+        raise Unusable(f"{place}: it has no {_named(missing)}; record what is missing with python3 bench.py, or "
+                       "give the cases it was recorded with")
+    gone = [case.id for case in recording.cases if case.id not in wanted]
+    if gone:
+        raise Unusable(f"{place}: {_named(gone)} of it {'is' if len(gone) == 1 else 'are'} not among the cases "
+                       "any more; give the cases it was recorded with")
+
+
+def _check_asks(recording: Recording, place: str, task: Task, cases: Sequence[Case]) -> None:
+    asks = {case.id: case.ask for case in recording.cases}
+    changed = [case.id for case in cases if prompt_of(task, case).ask != asks[case.id]]
+    if changed:
+        raise Unusable(f"{place}: the prompt or schema of {_named(changed)} has changed since it was recorded; put "
+                       "it back, or record again: python3 bench.py --log LOG --changed rerun")
+
+
+def _named(ids: Sequence[str]) -> str:
+    names = ", ".join(shown_line(name, 60) for name in ids[:MOST_NAMED])
+    more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
+    return f"{'case' if len(ids) == 1 else 'cases'} {names}{more}"

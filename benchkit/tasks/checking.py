@@ -1,0 +1,107 @@
+"""Whether a task and its cases can be used, before any model is asked: every problem, in words.
+
+What does not live here: reading either (cases.py, task.py), and printing (the door).
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchkit.basics.errors import Unusable
+from benchkit.basics.names import shown_line
+from benchkit.basics.values import JSON, Case
+from benchkit.tasks.judging import judge
+from benchkit.tasks.task import Task, prompt_of, without_labels
+
+ODD_OUTPUTS = ("", "{}", "[]", "null", "no JSON at all", '{"a": {"b": [1, null, true]}}', "[" * 60 + "]" * 60)
+"""Outputs that models do give; a check must have an answer to each."""
+SEED = 1001
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a task and its cases consist of. `labels` counts the values of the fields of `expected`."""
+
+    splits: Mapping[str, int]
+    tags: Mapping[str, int]
+    labels: Mapping[str, Mapping[str, int]]
+    checks: tuple[str, ...]
+    baselines: tuple[str, ...]
+    sees_labels: tuple[str, ...]
+
+
+def problems_of(task: Task, cases: Sequence[Case]) -> Iterator[str]:
+    """Every problem of a task over its cases, as a sentence with task, case and field; none is a usable task."""
+    names = _check_names(task, cases[0])
+    for case in cases:
+        place = f"task {task.module}, case {shown_line(case.id, 80)}"
+        yield from (f"{place}: {problem}" for problem in _problems_of_prompt(task, case))
+        yield from (f"{place}: {problem}" for problem in _problems_of_check(task, case, names))
+        yield from (f"{place}: {problem}" for problem in _problems_of_baselines(task, case))
+
+
+def summary_of(task: Task, cases: Sequence[Case]) -> Summary:
+    """What there is, counted; in order of first appearance."""
+    return Summary(
+        Counter(case.split for case in cases), Counter(tag for case in cases for tag in case.tags),
+        _labels(cases), tuple(_check_names(task, cases[0]) or ()), tuple(task.baselines), task.sees_labels)
+
+
+def _problems_of_prompt(task: Task, case: Case) -> Iterator[str]:
+    try:
+        prompt = prompt_of(task, case)
+    except Unusable as error:
+        yield str(error).partition(": ")[2]
+        return
+    # once more with the labels in hand: a prompt that changes has looked at them
+    if _answer(lambda: list(task.messages(case))) != list(prompt.messages):
+        yield "messages depends on expected or tags: the prompt would give the answer away"
+    if _answer(lambda: list(task.messages(without_labels(case)))) != list(prompt.messages):
+        yield "messages gives another prompt when it is asked again"
+
+
+def _problems_of_check(task: Task, case: Case, names: tuple[str, ...] | None) -> Iterator[str]:
+    for output in ODD_OUTPUTS:
+        judgement = judge(task, case, output)
+        what = f"on the output {shown_line(output, 30)!r}"
+        if judgement.error is not None:
+            yield f"check: {judgement.error.message}, {what}"
+        elif names is not None and tuple(judgement.checks or ()) != names:
+            yield f"check: it gives {', '.join(judgement.checks or ())} {what}, but elsewhere {', '.join(names)}"
+        elif judgement != judge(task, case, output):
+            yield f"check: it answers otherwise when it is asked again, {what}"
+
+
+def _problems_of_baselines(task: Task, case: Case) -> Iterator[str]:
+    for name, function in task.baselines.items():
+        given = _answer(lambda function=function: function(case, SEED))  # type: ignore[misc]
+        if isinstance(given, Exception):
+            yield f"baseline {name}: it raised {type(given).__name__}: {shown_line(str(given))}"
+        elif not isinstance(given, str):
+            yield f"baseline {name}: it gave {type(given).__name__}, not a text"
+
+
+def _answer(question: Callable[[], object]) -> object:
+    try:
+        return question()
+    except Exception as error:  # noqa: BLE001 - the user's function can raise anything; the caller says so
+        return error
+
+
+def _check_names(task: Task, case: Case) -> tuple[str, ...] | None:
+    checks = judge(task, case, "").checks
+    return None if checks is None else tuple(checks)
+
+
+def _labels(cases: Sequence[Case]) -> Mapping[str, Mapping[str, int]]:
+    found: dict[str, Counter[str]] = {}
+    for case in cases:
+        for field, label in _fields_of(case.expected).items():
+            if isinstance(label, str | bool):
+                found.setdefault(field, Counter())[str(label)] += 1
+    return found
+
+
+def _fields_of(expected: JSON) -> Mapping[str, JSON]:
+    return expected if isinstance(expected, Mapping) else {"expected": expected}
