@@ -1,0 +1,69 @@
+"""Each case of a run by itself: how often it passed, how sure that is, what state it is in, and why it failed.
+
+What does not live here: the suite as a whole (statistics/suites.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from benchkit.reports.by_case import CaseTrials
+from benchkit.reports.failures import Failures, failures_of
+from benchkit.statistics.estimators import Counts, State, disagreement, state
+from benchkit.statistics.intervals import Interval, wilson
+
+MARKS = {"pass": "+", "fail": "-", "incomplete": "?"}
+"""One character a trial, by verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRow:
+    """One case.
+
+    `n` trials were judged, `passed` of them passed, `incomplete` were planned and could not be judged.
+    `low` and `high` are Wilson's 95 % interval of passed/n, None without a judged trial; `disagreement` is the
+    probability that two fresh trials differ, None below two. `marks` has one of MARKS for each planned trial.
+    """
+
+    id: str
+    n: int
+    passed: int
+    incomplete: int
+    low: float | None
+    high: float | None
+    disagreement: Fraction | None
+    state: State
+    marks: str
+    failures: Failures
+
+
+def case_rows(cases: Iterable[CaseTrials], interval_of: Callable[[int, int], Interval] = wilson) -> tuple[CaseRow, ...]:
+    """A row for each case, in order. `interval_of(passed, n)` gives the interval."""
+    intervals: dict[Counts, Interval] = {}
+    rows = []
+    for case in cases:
+        if case.counts not in intervals:
+            intervals[case.counts] = interval_of(case.counts.passed, case.counts.completed)
+        rows.append(_row(case, intervals[case.counts]))
+    return tuple(rows)
+
+
+def _row(case: CaseTrials, interval: Interval) -> CaseRow:
+    counts = case.counts
+    is_known = counts.completed > 0
+    return CaseRow(
+        case.case.id, counts.completed, counts.passed, counts.incomplete,
+        interval.low if is_known else None, interval.high if is_known else None,
+        disagreement(counts.completed, counts.passed), state(counts),
+        "".join(MARKS[result.verdict] for result in case.results), failures_of(case.results))
+
+
+def in_state(rows: Iterable[CaseRow], *states: State) -> tuple[CaseRow, ...]:
+    """The rows in one of some states, in order."""
+    return tuple(row for row in rows if row.state in states)
+
+
+def never_passed(rows: Iterable[CaseRow]) -> tuple[CaseRow, ...]:
+    """The cases of which some trial was judged and none passed."""
+    return tuple(row for row in rows if row.n and not row.passed)

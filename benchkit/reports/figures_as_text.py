@@ -1,0 +1,54 @@
+"""Figures as a person reads them: percent with one digit, seconds with three, and `n/a` for what nobody knows.
+
+What does not live here: figures in JSON (statistics/figures.py), and columns (columns.py).
+"""
+from __future__ import annotations
+
+from fractions import Fraction
+
+from benchkit.statistics.percentiles import Latency
+
+NOT_AVAILABLE = "n/a"
+
+
+def percent(value: Fraction | float | None) -> str:
+    """A share as percent with one digit, ties to even: `68.3`. Only a share of 1 reads 100.0, only 0 reads 0.0."""
+    if value is None:
+        return NOT_AVAILABLE
+    tenths = round(Fraction(value) * 1000)
+    if 0 < value < 1:
+        tenths = min(max(tenths, 1), 999)
+    return f"{tenths // 10}.{tenths % 10}"
+
+
+def spread(low: float | None, high: float | None) -> str:
+    """An interval of shares, in percent: `55.7 to 78.7`."""
+    return NOT_AVAILABLE if low is None or high is None else f"{percent(low)} to {percent(high)}"
+
+
+def share(part: int, whole: int) -> str:
+    """A count with its denominator and what that is in percent: `7 of 10 (70.0 %)`."""
+    return f"{part} of {whole}" + (f" ({percent(Fraction(part, whole))} %)" if whole else "")
+
+
+def seconds(value: float | None) -> str:
+    """Seconds, to the digits that matter: `0.000012`, `0.012`, `1.23`, `123`."""
+    if value is None:
+        return NOT_AVAILABLE
+    if value >= 100:
+        return f"{value:.0f}"
+    if value >= 1:
+        return f"{value:.2f}"
+    return f"{value:.3f}" if value >= 0.001 or not value else f"{value:.6f}"
+
+
+def latency(value: Latency | None) -> str:
+    """A latency in seconds; `> 120` where the trial was stopped at that limit."""
+    if value is None:
+        return NOT_AVAILABLE
+    return ("> " if value.censored else "") + seconds(value.seconds)
+
+
+def number(value: int) -> str:
+    """A large count with its thousands apart: `1,234,567`."""
+    return f"{value:,}"

@@ -1,0 +1,62 @@
+"""The report of one run: every figure that a renderer shows, as one tree of frozen values.
+
+Figures are exact (fractions) or floats as they were computed; rounding belongs to the renderers. A report follows
+from its run record alone, in the same words on every machine.
+What does not live here: JSON (wire.py), text (text.py), and anything about two runs.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from benchkit.recordings.run_record import RunRecord, Totals
+from benchkit.reports.by_case import by_case
+from benchkit.reports.case_rows import CaseRow, case_rows
+from benchkit.reports.cautions import Caution, Run, cautions_of
+from benchkit.reports.confusion import Confusion, confusions_of
+from benchkit.reports.failures import Failures, failures_of
+from benchkit.reports.speed import Speed, speed_of
+from benchkit.reports.tags import TagRow, tag_rows
+from benchkit.reports.unjudged import Unjudged, unjudged_of
+from benchkit.statistics.estimators import looks_stable_share
+from benchkit.statistics.suites import Coverage, SuiteAtK, coverage, suite_metrics
+
+FLAKE = Fraction(1, 10)
+"""The rate of failure at which a report says what a run of its length would have seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """One run.
+
+    `name` is its file's name without folder and suffix; `record` is what all else follows from. `suite` has an
+    entry for each k from 1 to the planned trials (none without a case). `flake_unseen` is the share of runs of this
+    length in which a case that fails at rate FLAKE looks stable.
+    """
+
+    name: str
+    record: RunRecord
+    coverage: Coverage
+    totals: Totals
+    suite: tuple[SuiteAtK, ...]
+    failures: Failures
+    confusions: tuple[Confusion, ...]
+    unjudged: tuple[Unjudged, ...]
+    tags: tuple[TagRow, ...]
+    cases: tuple[CaseRow, ...]
+    speed: Speed
+    cautions: tuple[Caution, ...]
+    flake_unseen: Fraction
+
+
+def report_of(record: RunRecord, name: str) -> RunReport:
+    """The report of a run record, under the name of its file."""
+    cases = by_case(record)
+    counts = [case.counts for case in cases]
+    covered, speed = coverage(counts), speed_of(record.results, record.sessions)
+    return RunReport(
+        name=name, record=record, coverage=covered, totals=record.totals, suite=suite_metrics(counts),
+        failures=failures_of(record.results), confusions=confusions_of(cases), unjudged=unjudged_of(record.results),
+        tags=tag_rows(cases), cases=case_rows(cases), speed=speed,
+        cautions=cautions_of(Run(record, cases, covered, speed)),
+        flake_unseen=looks_stable_share(record.trials, FLAKE))

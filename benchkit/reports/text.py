@@ -1,0 +1,143 @@
+"""The text report: at most 100 columns, what a person wants to know first, then the tables.
+
+A renderer: values in, text out. Text of models and files is shown with its control characters visible.
+What does not live here: the sections (text_rates.py, text_failures.py, text_cases.py, text_speed.py), one case
+(text_case.py), and whether there is a terminal with colours (the door).
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from benchkit.reports.case_rows import CaseRow, in_state, never_passed
+from benchkit.reports.cautions import count_of
+from benchkit.reports.columns import INDENT, LEAST_FLEXIBLE, WIDTH, clipped, left, right, table, width_of, wrapped
+from benchkit.reports.figures_as_text import percent, spread
+from benchkit.reports.headline import headline_of
+from benchkit.reports.paint import NO_PAINT, Paint
+from benchkit.reports.run_report import RunReport
+from benchkit.reports.text_cases import case_lines, flaky_lines, main_failure, never_lines, passed_cell
+from benchkit.reports.text_failures import confusion_lines, failure_lines, unjudged_lines
+from benchkit.reports.text_rates import about_lines, coverage_lines, pass_lines, tag_lines
+from benchkit.reports.text_speed import attempt_lines, latency_lines, token_lines
+from benchkit.statistics.estimators import State
+
+LABEL_WIDTH = 9
+FEW = 3
+"""So many reasons and cases stand on the first screen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A title, and the lines under it."""
+
+    title: str
+    lines: Callable[[RunReport], Iterable[str]]
+
+
+def text_report(runs: Sequence[RunReport], paint: Paint = NO_PAINT) -> str:
+    """The whole report, one run after the other; ends in a newline unless there is no run."""
+    texts = []
+    for run in runs:
+        head = [] if len(runs) == 1 else [paint.strong(_rule(f"{run.name}: {run.record.system}"))]
+        texts.append("\n".join([*head, *_run_lines(run, paint)]) + "\n")
+    return "\n\n".join(texts)
+
+
+def first_screen(run: RunReport, paint: Paint = NO_PAINT) -> str:
+    """About twenty lines after a run: the headline, k = 1 and the last k, what fails most; ends in a newline."""
+    lines = [*headline_lines(run, paint), *_first_rates(run), *_first_reasons(run), *_first_cases(run)]
+    lines += _first_cautions(run)
+    return "\n".join(lines) + "\n"
+
+
+def headline_lines(run: RunReport, paint: Paint = NO_PAINT) -> list[str]:
+    """The three lines that say what it does, what is unknown, and what to trust."""
+    headline = headline_of(run)
+    room = WIDTH - LABEL_WIDTH - width_of(f"{headline.does} ()")
+    name = f" ({clipped(run.record.system, room)})" if room >= LEAST_FLEXIBLE else ""
+    warnings = f"; {count_of(len(run.cautions), 'warning')}" if run.cautions else ""
+    has_room = width_of(headline.trust + warnings) <= WIDTH - LABEL_WIDTH
+    sentences = {"Does": headline.does + name, "Unknown": headline.unknown,
+                 "Trust": headline.trust + (warnings if has_room else "")}
+    return [paint.strong(f"{label:<{LABEL_WIDTH}}") + clipped(sentence, WIDTH - LABEL_WIDTH)
+            for label, sentence in sentences.items()]
+
+
+def _run_lines(run: RunReport, paint: Paint) -> Iterator[str]:
+    yield from headline_lines(run, paint)
+    for section in _sections(paint):
+        yield ""
+        yield paint.strong(section.title)
+        yield from section.lines(run)
+
+
+def _sections(paint: Paint) -> tuple[Section, ...]:
+    return (
+        Section("How much is known", coverage_lines),
+        Section("How often it passes", pass_lines),
+        Section("Why trials failed", lambda run: (*failure_lines(run), *confusion_lines(run))),
+        Section("By tag", tag_lines),
+        Section("Case by case", lambda run: case_lines(run, paint)),
+        Section("Flaky cases", flaky_lines),
+        Section("Cases that never pass", never_lines),
+        Section("Incomplete trials", unjudged_lines),
+        Section("Latency", latency_lines),
+        Section("Tokens", token_lines),
+        Section("Attempts", attempt_lines),
+        Section("What was run", about_lines),
+        Section("Warnings", lambda run: _warning_lines(run, paint)),
+    )
+
+
+def _warning_lines(run: RunReport, paint: Paint) -> Iterator[str]:
+    if not run.cautions:
+        yield INDENT + "none"
+    for caution in run.cautions:
+        yield from _caution_lines(caution.code, caution.text, paint)
+
+
+def _caution_lines(code: str, text: str, paint: Paint) -> list[str]:
+    first, *rest = wrapped(f"{code}: {text}", INDENT, INDENT * 2)
+    return [first.replace(code, paint.unsure(code), 1), *rest]
+
+
+def _rule(title: str) -> str:
+    line = f"== {clipped(title, WIDTH - 7)} "
+    return line + "=" * (WIDTH - width_of(line))
+
+
+def _first_rates(run: RunReport) -> list[str]:
+    if not run.suite:
+        return []
+    ends = run.suite if len(run.suite) < 2 else (run.suite[0], run.suite[-1])
+    columns = [right("k"), right("pass@k %"), right("95 %"), right("pass^k %"), right("95 %"), left("cases done")]
+    rows = ([str(one.k), percent(one.at.completed), spread(one.at.low, one.at.high), percent(one.hat.completed),
+             spread(one.hat.low, one.hat.high), f"{one.hat.completed_cases} of {run.coverage.cases}"] for one in ends)
+    return ["", *table(columns, rows)]
+
+
+def _first_reasons(run: RunReport) -> list[str]:
+    reasons = run.failures.reasons[:FEW]
+    if not reasons:
+        return []
+    columns = [right("trials"), left(f"why, of {run.failures.failed} failed trials", flexible=True)]
+    return ["", *table(columns, ([str(one.count), f"{one.check}: {one.text}"] for one in reasons))]
+
+
+def _first_cases(run: RunReport) -> list[str]:
+    flaky, never = in_state(run.cases, State.FLAKY), never_passed(run.cases)
+    rows = sorted(flaky, key=lambda row: abs(2 * row.passed - row.n) / row.n)[:FEW] + list(never[:FEW])
+    if not rows:
+        return []
+    columns = [left("for example", flexible=True), left("passed"), left("fails most often by", flexible=True)]
+    return ["", *table(columns, map(_example, rows))]
+
+
+def _first_cautions(run: RunReport) -> list[str]:
+    codes = ", ".join(dict.fromkeys(caution.code for caution in run.cautions))
+    return ["", *wrapped(f"warnings: {codes}", INDENT, INDENT * 2)] if codes else []
+
+
+def _example(row: CaseRow) -> list[str]:
+    return [row.id, passed_cell(row), main_failure(row)]

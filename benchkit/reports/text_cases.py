@@ -1,0 +1,76 @@
+"""The text report on single cases: all of them with their states, the flaky ones, and those that never pass.
+
+What does not live here: all trials of one case, output by output (text_case.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from benchkit.reports.case_rows import CaseRow, in_state, never_passed
+from benchkit.reports.cautions import count_of
+from benchkit.reports.columns import INDENT, Column, left, right, table
+from benchkit.reports.figures_as_text import percent, spread
+from benchkit.reports.paint import Paint
+from benchkit.reports.run_report import RunReport
+from benchkit.statistics.estimators import State
+
+MOST_MARKS = 20
+"""Trials shown as marks; more would take the room of the ids."""
+
+
+def case_lines(run: RunReport, paint: Paint) -> Iterator[str]:
+    """A line for each case."""
+    if not run.cases:
+        yield INDENT + "there are no cases"
+        return
+    has_marks = run.record.trials <= MOST_MARKS
+    yield f"{INDENT}disagree: how often two fresh trials differ, in percent" + (
+        "; + passed  - failed  ? incomplete" if has_marks else "")
+    columns = [left("case", flexible=True), left("passed"), *_marks_column(has_marks), right("95 %"),
+               right("disagree"), left("state", paint=paint.state)]
+    yield from table(columns, (_case_row(row, has_marks) for row in run.cases))
+
+
+def _marks_column(has_marks: bool) -> tuple[Column, ...]:
+    return (left("trials"),) if has_marks else ()
+
+
+def _case_row(row: CaseRow, has_marks: bool) -> list[str]:
+    marks = [row.marks] if has_marks else []
+    return [row.id, passed_cell(row), *marks, spread(row.low, row.high), percent(row.disagreement), str(row.state)]
+
+
+def passed_cell(row: CaseRow) -> str:
+    """`7 of 10`, over the judged trials, and how many were not."""
+    return f"{row.passed} of {row.n}" + (f", {row.incomplete} unknown" if row.incomplete else "")
+
+
+def flaky_lines(run: RunReport) -> Iterator[str]:
+    """The cases that passed and failed, those that may, and what fails in them."""
+    yield from _trouble(in_state(run.cases, State.FLAKY), f"no case of {run.coverage.cases} both passed and failed")
+    maybe = in_state(run.cases, State.POSSIBLY_FLAKY)
+    if maybe:
+        yield f"{INDENT}and {count_of(len(maybe), 'case')} of {run.coverage.cases} may be, as the unknown trials go"
+
+
+def never_lines(run: RunReport) -> Iterator[str]:
+    """The cases of which no judged trial passed."""
+    yield from _trouble(never_passed(run.cases), f"every case of {run.coverage.cases} with a judged trial passed once"
+                        if run.coverage.cases_touched else "no trial was judged")
+
+
+def _trouble(rows: Sequence[CaseRow], none: str) -> Iterable[str]:
+    if not rows:
+        return [INDENT + none]
+    return table([left("case", flexible=True), left("passed"), left("fails most often by", flexible=True)],
+                 ([row.id, passed_cell(row), main_failure(row)] for row in rows))
+
+
+def main_failure(row: CaseRow) -> str:
+    """The explanation most of a case's failures have, or the check, and of how many failed trials it is."""
+    failures = row.failures
+    if failures.reasons:
+        reason = failures.reasons[0]
+        return f"{reason.check}: {reason.text} ({reason.count} of {failures.failed})"
+    check = max(failures.checks, key=lambda check: check.failed, default=None)
+    return f"{check.name} ({check.failed} of {failures.failed})" if check else ""

@@ -1,0 +1,76 @@
+"""The text report on latency, loading, tokens and attempts.
+
+What does not live here: which trials count for what (speed.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from benchkit.reports.cautions import count_of
+from benchkit.reports.columns import INDENT, left, right, table, wrapped
+from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, seconds
+from benchkit.reports.run_report import RunReport
+from benchkit.reports.speed import LatencyColumn
+from benchkit.statistics.percentiles import PERCENTS, TRIALS_NEEDED, Percentile
+
+
+def latency_lines(run: RunReport) -> Iterator[str]:
+    """Percentiles of warm and cold trials with their rank intervals, and load times."""
+    speed = run.speed
+    if speed.warm.n or speed.cold.n:
+        yield from wrapped("seconds, judged trials and timeouts; cold: the first of its case in a session; "
+                           "95 %: rank interval (?: too few trials for that end)", INDENT)
+        columns = [left(""), right("warm"), right("95 %"), right("cold"), right("95 %")]
+        yield from table(columns, _latency_rows(speed.warm, speed.cold))
+    else:
+        yield INDENT + "no latency was recorded"
+    loads = [load for load in speed.loading.sessions if load is not None]
+    if loads:
+        yield f"{INDENT}loading the model took {_list_of_seconds(loads)} s"
+    if speed.loading.reloads:
+        yield (f"{INDENT}{count_of(speed.loading.reloads, 'trial')} waited for the model to load again, "
+               f"up to {seconds(speed.loading.longest_reload_s)} s")
+
+
+def _list_of_seconds(loads: Sequence[float]) -> str:
+    if len(loads) <= 4:
+        return ", ".join(map(seconds, loads))
+    return f"{seconds(min(loads))} to {seconds(max(loads))}"
+
+
+def _latency_rows(warm: LatencyColumn, cold: LatencyColumn) -> Iterator[list[str]]:
+    yield ["trials", str(warm.n), "", str(cold.n), ""]
+    if warm.timeouts or cold.timeouts:
+        yield ["of these timeouts", str(warm.timeouts), "", str(cold.timeouts), ""]
+    for place, percent in enumerate(PERCENTS):
+        yield [f"p{percent}", *_cells(warm.percentiles[place], percent), *_cells(cold.percentiles[place], percent)]
+    yield ["longest judged", seconds(warm.longest), "", seconds(cold.longest), ""]
+
+
+def _cells(found: Percentile | None, percent: int) -> tuple[str, str]:
+    if found is None:
+        return NOT_AVAILABLE, f"needs {TRIALS_NEEDED[percent]}"
+    if found.low is None and found.high is None:
+        return latency(found.value), NOT_AVAILABLE
+    low, high = (latency(end) if end else "?" for end in (found.low, found.high))
+    return latency(found.value), f"{low} to {high}"
+
+
+def token_lines(run: RunReport) -> Iterator[str]:
+    """Tokens in and out, and how fast they came."""
+    tokens = run.speed.tokens
+    if not tokens.trials:
+        yield f"{INDENT}no trial of {run.coverage.planned} says how many tokens it took"
+        return
+    rate = tokens.output_per_second
+    yield (f"{INDENT}{number(tokens.prompt)} in, {number(tokens.output)} out, over "
+           f"{count_of(tokens.trials, 'trial')} that say so")
+    if rate is not None:
+        yield f"{INDENT}{float(rate):.1f} output tokens per second (sum of tokens over sum of output time)"
+
+
+def attempt_lines(run: RunReport) -> Iterator[str]:
+    """How many trials took more than one start, and how many requests were sent again."""
+    attempts = run.speed.attempts
+    yield (f"{INDENT}{attempts.repeated} of {count_of(attempts.cells, 'started trial')} took several attempts; "
+           f"{count_of(attempts.retries, 'request')} sent again inside a trial")

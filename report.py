@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Say what a system does reliably, sometimes and never: run records in, a report out.
+
+    python3 report.py runs/keywords.json                          the report of one run, as text
+    python3 report.py runs/a.json runs/b.json --out report.json   of several, and as JSON
+    python3 report.py runs/keywords.json --case ID                all trials of one case, output by output
+
+The text always goes to stdout, in colour on a terminal only (never with NO_COLOR set).
+
+exit codes: 0 done, 2 bad flags or files: nothing was written, 3 the surroundings (disk full, no permission),
+141 stdout was closed
+"""
+import sys
+
+if sys.version_info < (3, 11):
+    sys.exit("report.py needs Python 3.11 or newer; this is %d.%d" % sys.version_info[:2])
+
+import os
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+if HERE not in sys.path:
+    sys.path.insert(0, HERE)
+
+import argparse
+
+from benchkit import door
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TextIO
+
+    from benchkit.reports.paint import Paint
+    from benchkit.reports.run_report import RunReport
+
+
+def parser() -> door.Parser:
+    """The flags of this door."""
+    flags = door.Parser("report.py", __doc__)
+    flags.add_argument("runs", nargs="+", metavar="RUN", help="a run record, as harness.py and bench.py write it")
+    flags.add_argument("--out", metavar="JSON", help="write the report as JSON, too")
+    flags.add_argument("--case", metavar="ID", help="show all trials of this case, in place of the report")
+    return flags
+
+
+def main(argv: "list[str] | None" = None) -> int:
+    """Parse the flags, and tell the story."""
+    options = parser().parse_args(argv)
+    return door.run("report.py", lambda: report(options))
+
+
+def report(options: argparse.Namespace) -> int:
+    """Read the runs, write what was asked for, print the text."""
+    from benchkit.reports.text import text_report
+    runs = reports_of(options.runs, options.out)
+    text = case_texts(runs, options.case, paint_for(sys.stdout)) if options.case is not None else None
+    if options.out is not None:
+        write_json(options.out, runs)
+    sys.stdout.write(text_report(runs, paint_for(sys.stdout)) if text is None else text)
+    return door.DONE
+
+
+def reports_of(paths: "Sequence[str]", out: "str | None") -> "list[RunReport]":
+    """The reports of run records, each under its file's name; a run record is never written over."""
+    from pathlib import Path
+
+    from benchkit.basics.errors import Unusable
+    from benchkit.recordings.run_record import read_run_record
+    from benchkit.reports.run_report import report_of
+    for path in paths:
+        if out is not None and Path(path).resolve() == Path(out).resolve():
+            raise Unusable(f"{out}: this is the run record itself; give --out another name")
+    return [report_of(read_run_record(Path(path)), Path(path).stem) for path in paths]
+
+
+def write_json(path: str, runs: "Sequence[RunReport]") -> None:
+    """The report as JSON, whole or not at all."""
+    from pathlib import Path
+
+    from benchkit.disk.whole_files import write_whole
+    from benchkit.reports.wire import report_bytes
+    write_whole(Path(path), [report_bytes(runs)])
+
+
+def case_texts(runs: "Sequence[RunReport]", case_id: str, paint: "Paint") -> str:
+    """All trials of a case in every run that has it. Raises Unusable, naming the nearest ids, if none does."""
+    from benchkit.reports.text_case import case_text
+    having = [run for run in runs if any(row.id == case_id for row in run.cases)]
+    if not having:
+        raise_no_such_case(runs, case_id)
+    return "\n\n".join(case_text(run, case_id, paint) for run in having)
+
+
+def raise_no_such_case(runs: "Sequence[RunReport]", case_id: str) -> None:
+    """Raise Unusable with the ids that come nearest."""
+    from difflib import get_close_matches
+
+    from benchkit.basics.errors import Unusable
+    ids = list(dict.fromkeys(row.id for run in runs for row in run.cases))
+    near = get_close_matches(case_id, ids, n=3, cutoff=0.5) or ids[:3]
+    raise Unusable(f"--case {case_id}: no run has this case; there are {len(ids)}, such as {', '.join(near)}")
+
+
+def paint_for(stream: "TextIO") -> "Paint":
+    """Colour where a person reads a terminal and did not ask for none."""
+    from benchkit.reports.paint import Paint
+    is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    return Paint(stream.isatty() and not is_plain)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

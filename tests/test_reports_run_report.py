@@ -1,0 +1,276 @@
+"""The values of a report: coverage, rates, failures, confusion, tags, cases, speed."""
+from __future__ import annotations
+
+import unittest
+from dataclasses import replace
+from fractions import Fraction
+
+from benchkit.basics.values import ErrorFacts, Timings, Usage
+from benchkit.reports.by_case import by_case
+from benchkit.reports.case_rows import case_rows, in_state, never_passed
+from benchkit.reports.confusion import LONGEST_LABEL, MOST_LABELS, NO_LABEL, confusions_of, labels_in
+from benchkit.reports.failures import CheckCount, Reason, failed_checks, failures_of
+from benchkit.reports.run_report import report_of
+from benchkit.reports.speed import latency_of, speed_of
+from benchkit.reports.tags import tag_rows
+from benchkit.reports.unjudged import Unjudged, unjudged_of
+from benchkit.statistics.estimators import State
+from benchkit.statistics.percentiles import Latency
+from tests.reports_samples import SESSION, WORKED_SUITE, case, changed, record, result
+
+
+class TheWorkedSuite(unittest.TestCase):
+    """The table of four cases and three trials that goes with the formulas."""
+
+    def setUp(self) -> None:
+        self.report = report_of(record(WORKED_SUITE), "worked")
+
+    def test_coverage_counts_trials_and_cases(self) -> None:
+        coverage = self.report.coverage
+        self.assertEqual((coverage.completed, coverage.planned), (7, 12))
+        self.assertEqual((coverage.cases_complete, coverage.cases_touched, coverage.cases), (2, 3, 4))
+        self.assertEqual(coverage.k_max, 0)
+
+    def test_every_k_has_its_worst_completed_and_best_value(self) -> None:
+        for k, metric, worst, completed, cases, best, low, high in (
+                (1, "at", "5/12", "5/9", 3, "5/6", .110, .978), (1, "hat", "5/12", "5/9", 3, "5/6", .110, .978),
+                (2, "at", "1/2", "1", 2, "1", .150, 1), (2, "hat", "1/3", "2/3", 2, "2/3", .075, .925),
+                (3, "at", "1/2", "1", 2, "1", .150, 1), (3, "hat", "1/4", "1/2", 2, "1/2", .046, .850)):
+            with self.subTest(k=k, metric=metric):
+                found = getattr(self.report.suite[k - 1], metric)
+                self.assertEqual((found.worst, found.completed, found.best),
+                                 (Fraction(worst), Fraction(completed), Fraction(best)))
+                self.assertEqual(found.completed_cases, cases)
+                self.assertAlmostEqual(found.low, low, places=3)
+                self.assertAlmostEqual(found.high, high, places=3)
+
+    def test_every_case_has_its_state(self) -> None:
+        self.assertEqual([(row.id, row.n, row.passed, row.incomplete, row.state) for row in self.report.cases], [
+            ("A", 3, 3, 0, State.STABLE_PASS), ("B", 3, 2, 0, State.FLAKY), ("C", 1, 0, 2, State.POSSIBLY_FLAKY),
+            ("D", 0, 0, 3, State.NO_DATA)])
+
+    def test_a_case_without_a_judged_trial_has_no_interval(self) -> None:
+        self.assertEqual((self.report.cases[3].low, self.report.cases[3].high), (None, None))
+        self.assertIsNone(self.report.cases[2].disagreement)
+        self.assertEqual(self.report.cases[1].disagreement, Fraction(2, 3))
+
+    def test_the_report_says_how_often_a_flake_of_one_in_ten_goes_unseen(self) -> None:
+        self.assertEqual(self.report.flake_unseen, Fraction(9**3 + 1, 1000))
+
+    def test_marks_show_each_trial(self) -> None:
+        self.assertEqual([row.marks for row in self.report.cases], ["+++", "++-", "-??", "???"])
+
+    def test_cases_that_never_passed_are_those_with_a_judged_trial(self) -> None:
+        self.assertEqual([row.id for row in never_passed(self.report.cases)], ["C"])
+        self.assertEqual([row.id for row in in_state(self.report.cases, State.FLAKY, State.NO_DATA)], ["B", "D"])
+
+
+class Extremes(unittest.TestCase):
+    def test_a_run_without_cases_has_a_report(self) -> None:
+        report = report_of(record({}), "empty")
+        self.assertEqual((report.suite, report.cases, report.tags, report.coverage.k_max), ((), (), (), 0))
+
+    def test_a_run_of_which_nothing_was_judged_has_bounds_and_no_completed_value(self) -> None:
+        report = report_of(record({"A": "nn", "B": "tu"}), "nothing")
+        self.assertEqual({row.state for row in report.cases}, {State.NO_DATA})
+        first = report.suite[0].hat
+        self.assertEqual((first.worst, first.completed, first.completed_cases, first.best), (0, None, 0, 1))
+
+    def test_one_trial_is_no_ground_for_stable(self) -> None:
+        report = report_of(record({"A": "+", "B": "-"}), "one")
+        self.assertEqual({row.state for row in report.cases}, {State.ONE_TRIAL})
+        self.assertEqual([at_k.k for at_k in report.suite], [1])
+
+    def test_a_hundred_trials_have_a_hundred_k(self) -> None:
+        report = report_of(record({"A": "+" * 99 + "-", "B": "-" * 50 + "+" * 50}), "many")
+        self.assertEqual([at_k.k for at_k in report.suite], list(range(1, 101)))
+        self.assertEqual((report.suite[99].at.worst, report.suite[99].hat.best), (1, 0))
+        for earlier, later in zip(report.suite, report.suite[1:], strict=False):
+            self.assertLessEqual(earlier.at.worst, later.at.worst)
+            self.assertGreaterEqual(earlier.hat.worst, later.hat.worst)
+
+    def test_by_case_gives_every_case_its_own_trials(self) -> None:
+        cases = by_case(record({"A": "+-", "B": "nt"}))
+        self.assertEqual([[one.case for one in trials.results] for trials in cases], [["A", "A"], ["B", "B"]])
+        self.assertEqual([(one.counts.planned, one.counts.passed, one.counts.failed) for one in cases],
+                         [(2, 1, 1), (2, 0, 0)])
+
+    def test_an_interval_is_made_once_for_equal_counts(self) -> None:
+        calls = []
+
+        def interval(passed: int, trials: int):  # type: ignore[no-untyped-def]
+            from benchkit.statistics.intervals import Interval
+            calls.append((passed, trials))
+            return Interval(0.0, 1.0)
+
+        case_rows(by_case(record({"A": "++", "B": "++", "C": "+-"})), interval)
+        self.assertEqual(calls, [(2, 2), (1, 2)])
+
+
+class WhyTrialsFailed(unittest.TestCase):
+    def test_a_check_counts_its_failures_and_those_it_explains_alone(self) -> None:
+        results = [
+            replace(result("A", 1, "-"), checks={"parses": True, "label": False, "size": False}),
+            replace(result("A", 2, "-"), checks={"parses": True, "label": False, "size": True}),
+            replace(result("A", 3, "+"), checks={"parses": True, "label": True, "size": True}), result("A", 4, "n")]
+        failures = failures_of(results)
+        self.assertEqual((failures.judged, failures.failed), (3, 2))
+        self.assertEqual(failures.checks, (CheckCount("parses", 0, 0), CheckCount("label", 2, 1), CheckCount("size", 1, 0)))
+
+    def test_explanations_are_counted_most_frequent_first_and_equal_ones_by_name(self) -> None:
+        texts = ["got b", "got a", "got c", "got c"]
+        results = [replace(result("A", trial, "-"), explain={"label": text}) for trial, text in enumerate(texts, 1)]
+        self.assertEqual(failures_of(results).reasons, (
+            Reason("label", "got c", 2), Reason("label", "got a", 1), Reason("label", "got b", 1)))
+
+    def test_a_task_that_does_not_explain_has_checks_and_no_reasons(self) -> None:
+        failures = failures_of([replace(result("A", 1, "-"), explain=None)])
+        self.assertEqual((failures.reasons, failures.checks[1].failed), ((), 1))
+
+    def test_the_failed_checks_of_an_incomplete_trial_are_none(self) -> None:
+        self.assertEqual(failed_checks(result("A", 1, "n")), ())
+        self.assertEqual(failed_checks(result("A", 1, "-")), ("label",))
+
+    def test_incomplete_trials_are_counted_by_type_in_the_order_of_the_closed_list(self) -> None:
+        results = [result("A", 1, "u"), result("A", 2, "n"), result("A", 3, "u"), result("A", 4, "+")]
+        self.assertEqual([(one.type, one.count) for one in unjudged_of(results)], [("NotRun", 1), ("Unreachable", 2)])
+
+    def test_a_type_shows_the_message_that_most_of_its_trials_carry(self) -> None:
+        results = [replace(result("A", 1, "n"), error=ErrorFacts("ServerError", message)) for message in "baa"]
+        self.assertEqual(unjudged_of(results), (Unjudged("ServerError", 3, "a", 2),))
+
+
+class WhichAnswerForWhich(unittest.TestCase):
+    def test_labels_are_read_from_one_form_only(self) -> None:
+        for text, labels in (
+                ("expected outage, got bug", ("outage", "bug")), ("expected a, b, got c", ("a, b", "c")),
+                ("expected x, got y, got z", ("x", "y, got z")), ("expected outage", None), ("outage, got bug", None),
+                ("expected , got bug", None), ("expected bug, got ", None), ("", None)):
+            with self.subTest(text=text):
+                self.assertEqual(labels_in(text), labels)
+
+    def table(self, **changes: object):  # type: ignore[no-untyped-def]
+        run = record({"A": "+-", "B": "+-"})
+        run = replace(run, cases=(case("A"), case("B", expected={"label": "spam"})))
+        results = list(run.results)
+        results[1] = replace(results[1], explain={"label": "expected bug, got spam"})
+        results[3] = replace(results[3], **{"explain": {"label": "expected spam, got bug"}, **changes})
+        return confusions_of(by_case(replace(run, results=tuple(results))))
+
+    def test_the_right_answers_stand_on_the_diagonal(self) -> None:
+        (table,) = self.table()
+        self.assertEqual((table.check, table.expected, table.got), ("label", ("bug", "spam"), ("bug", "spam")))
+        self.assertEqual(table.counts, ((1, 1), (1, 1)))
+
+    def test_a_failure_without_a_label_has_its_own_last_column(self) -> None:
+        (table,) = self.table(explain=None)
+        self.assertEqual(table.got, ("bug", "spam", NO_LABEL))
+        self.assertEqual(table.counts, ((1, 1, 0), (0, 1, 1)))
+
+    def test_an_incomplete_trial_is_in_no_field(self) -> None:
+        run = record({"A": "+-n", "B": "+-n"})
+        run = replace(run, cases=(case("A"), case("B", expected={"label": "spam"})))
+        (table,) = confusions_of(by_case(replace(run, results=(*run.results[:4], replace(run.results[4], explain=None),
+                                                              run.results[5]))))
+        self.assertEqual(sum(map(sum, table.counts)), 4)
+
+    def test_what_a_truth_value_is_called_is_learned_from_other_cases(self) -> None:
+        run = record({"A": "+-", "B": "++", "C": "+-"})
+        run = replace(run, cases=(case("A", expected={"label": True}), case("B", expected={"label": True}),
+                                  case("C", expected={"label": False})))
+        results = list(run.results)
+        results[1] = replace(results[1], explain={"label": "expected yes, got no"})
+        results[5] = replace(results[5], explain={"label": "expected no, got yes"})
+        (table,) = confusions_of(by_case(replace(run, results=tuple(results))))
+        self.assertEqual((table.expected, table.got, table.counts), (("no", "yes"), ("no", "yes"), ((1, 1), (1, 3))))
+
+    def test_a_check_that_expects_the_same_of_every_case_has_no_table(self) -> None:
+        self.assertEqual(confusions_of(by_case(record({"A": "+-", "B": "-+"}))), ())
+
+    def test_many_or_long_labels_make_no_table(self) -> None:
+        for labels in ([f"label {number}" for number in range(MOST_LABELS + 1)], ["a" * (LONGEST_LABEL + 1), "b"]):
+            with self.subTest(labels=labels[0]):
+                run = record({f"C{number}": "-" for number in range(len(labels))})
+                run = replace(run, cases=tuple(case(f"C{number}", expected={"label": label})
+                                               for number, label in enumerate(labels)))
+                results = tuple(replace(one, explain={"label": f"expected {label}, got b"})
+                                for one, label in zip(run.results, labels, strict=True))
+                self.assertEqual(confusions_of(by_case(replace(run, results=results))), ())
+
+    def test_a_case_whose_expectation_is_no_object_is_still_found(self) -> None:
+        run = record({"A": "+-", "B": "-+"})
+        run = replace(run, cases=(case("A", expected="bug"), case("B", expected="spam")))
+        results = list(run.results)
+        results[2] = replace(results[2], explain={"label": "expected spam, got bug"})
+        (table,) = confusions_of(by_case(replace(run, results=tuple(results))))
+        self.assertEqual(table.counts, ((1, 1), (1, 1)))
+
+
+class Tags(unittest.TestCase):
+    def test_a_tag_is_a_suite_of_the_cases_that_carry_it(self) -> None:
+        run = record({"A": "++", "B": "+-", "C": "n-"})
+        run = replace(run, cases=(case("A", ["short"]), case("B", ["short", "angry", "short"]), case("C", ["angry"])))
+        angry, short = tag_rows(by_case(run))
+        self.assertEqual((angry.tag, angry.cases, angry.planned, angry.passed, angry.judged), ("angry", 2, 4, 1, 3))
+        self.assertEqual((angry.rate.worst, angry.rate.completed, angry.rate.best),
+                         (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)))
+        self.assertEqual((short.tag, short.cases, short.rate.worst), ("short", 2, Fraction(3, 4)))
+
+
+class Speed(unittest.TestCase):
+    def test_cold_trials_have_their_own_column(self) -> None:
+        speed = speed_of(record({"A": "+++", "B": "-++"}).results, [SESSION])
+        self.assertEqual((speed.warm.n, speed.cold.n), (4, 2))
+        self.assertEqual((speed.warm.shortest, speed.warm.longest, speed.cold.longest), (0.2, 0.3, 0.1))
+
+    def test_a_timeout_ranks_above_everything_at_the_smallest_limit(self) -> None:
+        sessions = [replace(SESSION, timeout_s=60.0), SESSION, replace(SESSION, timeout_s=None)]
+        speed = speed_of(record({"A": "+" * 11 + "tt"}).results, sessions)
+        self.assertEqual((speed.warm.n, speed.warm.timeouts), (12, 2))
+        p90 = speed.warm.percentiles[1]
+        assert p90 is not None
+        self.assertEqual(p90.value, Latency(60.0, censored=True))
+
+    def test_other_errors_say_nothing_about_speed(self) -> None:
+        speed = speed_of(record({"A": "+unu"}).results, [SESSION])
+        self.assertEqual((speed.warm.n, speed.cold.n), (0, 1))
+
+    def test_percentiles_below_their_size_are_not_made_up(self) -> None:
+        speed = speed_of(record({"A": "+" * 10}).results, [SESSION])
+        self.assertEqual([found is not None for found in speed.warm.percentiles], [True, False, False, False])
+
+    def test_the_latency_of_this_run_goes_before_that_of_its_recording(self) -> None:
+        one = result("A", 5, "+")
+        self.assertEqual(latency_of(one), 0.5)
+        self.assertEqual(latency_of(replace(one, latency_s=0.0)), 0.0)
+
+    def test_an_unknown_latency_is_left_out(self) -> None:
+        speed = speed_of(changed(record({"A": "++"}), recorded_latency_s=None).results, [SESSION])
+        self.assertEqual((speed.warm.n, speed.warm.longest), (0, None))
+
+    def test_output_tokens_per_second_is_a_ratio_of_sums(self) -> None:
+        results = [replace(result("A", 1, "+"), usage=Usage(5, 10, 3), timings=Timings(output_s=0.1)),
+                   replace(result("A", 2, "+"), usage=Usage(5, 90), timings=Timings(output_s=4.9)),
+                   replace(result("A", 3, "+"), usage=Usage(None, 7), timings=Timings()),
+                   replace(result("A", 4, "+"), usage=Usage(), timings=None)]
+        tokens = speed_of(results, []).tokens
+        self.assertEqual((tokens.trials, tokens.prompt, tokens.output, tokens.cached), (3, 10, 107, 3))
+        self.assertEqual(tokens.output_per_second, 20)
+
+    def test_without_output_times_there_is_no_rate(self) -> None:
+        self.assertIsNone(speed_of(changed(record({"A": "+"}), timings=None).results, []).tokens.output_per_second)
+
+    def test_loading_is_shown_apart_and_reloads_are_counted(self) -> None:
+        run = changed(record({"A": "+++"}), timings=Timings(load_s=0.004))
+        results = (replace(run.results[0], timings=Timings(load_s=7.25)), *run.results[1:])
+        loading = speed_of(results, [SESSION, replace(SESSION, load_s=None)]).loading
+        self.assertEqual((loading.sessions, loading.reloads, loading.longest_reload_s), ((1.5, None), 1, 7.25))
+
+    def test_attempts_are_counted_over_started_trials(self) -> None:
+        results = [replace(result("A", 1, "+"), attempts=3, retries=2), result("A", 2, "-"), result("A", 3, "n")]
+        attempts = speed_of(results, []).attempts
+        self.assertEqual((attempts.cells, attempts.repeated, attempts.most, attempts.retries), (2, 1, 3, 2))
+
+
+if __name__ == "__main__":
+    unittest.main()
