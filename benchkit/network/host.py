@@ -59,12 +59,11 @@ def address_of(text: str, given_as: str) -> Address:
     """
     text = text.strip().strip("\"'").strip()
     scheme, _, rest = text.rpartition("://")
-    authority, slash, path = rest.partition("/")
+    authority, _, path = rest.partition("/")
     userinfo, _, authority = authority.rpartition("@")
-    without_userinfo = f"{scheme + '://' if scheme else ''}{authority}{slash}{path}"
-    refused = f"{given_as} {shown_line(without_userinfo, 100)}: "
-    if not _PRINTABLE.fullmatch(without_userinfo) or "?" in text or "#" in text:
-        raise Unusable(refused + "an address is host, host:port or a URL without spaces, ? and #")
+    refused = f"{given_as} {shown_line(rest.rpartition('@')[2], 100)}: "  # what is before an @ may be a password
+    if not _PRINTABLE.fullmatch(authority + path) or any(mark in text for mark in "?#") or "@" in path:
+        raise Unusable(refused + "an address is host, host:port or a URL without spaces, ?, # and @ in its path")
     scheme = scheme.lower()
     if scheme and scheme not in SCHEME_PORTS:
         raise Unusable(refused + "the scheme must be http or https")

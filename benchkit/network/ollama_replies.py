@@ -34,8 +34,8 @@ class ChatReading:
 
     @property
     def partial(self) -> str | None:
-        """The answer text so far (reasoning is no part of it); None before any line."""
-        return "".join(self._output) if self._lines else None
+        """The answer text so far (reasoning is no part of it); None before any."""
+        return "".join(self._output) or None
 
     def take(self, line: bytes, at: float) -> bool:
         """Take one JSON object; whether it ends the reply. Raises TrialError: BadReply, ReplyTooLarge."""
