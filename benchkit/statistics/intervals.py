@@ -1,0 +1,195 @@
+"""Intervals for a proportion, for a suite mean, for a paired difference and for a board's headline.
+
+Exact fractions come in, floats go out; every interval lies inside the range of what it bounds. Bounds for
+incomplete trials are made of these by `suites` and `paired`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+CONFIDENCE = 0.95
+SMALLEST_SHARE_OF_A_SUM = 1e-18
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Two ends, low <= high."""
+
+    low: float
+    high: float
+
+
+NOTHING_KNOWN = Interval(0.0, 1.0)
+
+
+def normal_quantile(probability: float) -> float:
+    """The z with P(Z <= z) = probability, 0 < probability < 1, for a standard normal Z.
+
+    Newton's method on the smaller tail, which is convex there: from 0 the steps never overshoot. It is
+    here because importing the library's `statistics` for it costs more than all else a report imports.
+    """
+    if not 0 < probability < 1:
+        raise ValueError(f"no quantile at probability {probability}")
+    tail = min(probability, 1 - probability)
+    z = 0.0
+    while True:
+        excess = math.erfc(z / math.sqrt(2)) / 2 - tail
+        step = excess * math.sqrt(2 * math.pi) * math.exp(z * z / 2)
+        if step <= 1e-15 * (1 + z):
+            return z if probability > 0.5 else -z
+        z += step
+
+
+def two_sided_z(confidence: float) -> float:
+    """The z that leaves half of what confidence leaves on either side: 1.96 for 0.95."""
+    return normal_quantile((1 + confidence) / 2)
+
+
+def wilson(successes: Fraction | int, trials: int, confidence: float = CONFIDENCE) -> Interval:
+    """Wilson's score interval of a proportion; successes may be a fraction. Without a trial it is [0, 1].
+
+    Raises ValueError unless 0 <= successes <= trials.
+    """
+    _check(successes, trials)
+    if trials == 0:
+        return NOTHING_KNOWN
+    proportion = Fraction(successes) / trials
+    z_squared = two_sided_z(confidence) ** 2
+    scale = 1 + z_squared / trials
+    centre = (float(proportion) + z_squared / (2 * trials)) / scale
+    spread = float(proportion * (1 - proportion) / trials) + z_squared / (4 * trials * trials)
+    half = math.sqrt(z_squared * spread) / scale
+    return Interval(
+        low=0.0 if proportion == 0 else max(0.0, centre - half),
+        high=1.0 if proportion == 1 else min(1.0, centre + half),
+    )
+
+
+def case_wilson(total: Fraction | int, cases: int, confidence: float = CONFIDENCE) -> Interval:
+    """Interval of a suite mean: Wilson's formula with n = number of cases, x = the sum of their values.
+
+    It is exactly Wilson's when the values are 0 or 1, and never has width zero: where all of a few cases
+    agree, normal, t and bootstrap intervals shrink to a point, and cover far too rarely.
+    """
+    return wilson(total, cases, confidence)
+
+
+def log_binomial_term(trials: int, successes: int, probability: float) -> float:
+    """The logarithm of P(X = successes), X binomial, 0 < probability < 1."""
+    choose = math.lgamma(trials + 1) - math.lgamma(successes + 1) - math.lgamma(trials - successes + 1)
+    return choose + successes * math.log(probability) + (trials - successes) * math.log1p(-probability)
+
+
+def upper_tail(trials: int, successes: int, probability: float) -> float:
+    """P(X >= successes), X binomial, 0 < probability < 1; meant for the smaller side, above the mean of X.
+
+    Terms by their ratios from P(X = successes) on, until they no longer count. Exact at the edges:
+    1 for successes = 0, 0 for successes > trials.
+    """
+    if successes <= 0 or successes > trials:
+        return 1.0 if successes <= 0 else 0.0
+    odds = probability / (1 - probability)
+    terms = [1.0]
+    for reached in range(successes, trials):
+        term = terms[-1] * (trials - reached) / (reached + 1) * odds
+        if term < SMALLEST_SHARE_OF_A_SUM:
+            break
+        terms.append(term)
+    return math.exp(log_binomial_term(trials, successes, probability)) * math.fsum(terms)
+
+
+def clopper_pearson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Interval:
+    """The exact interval of a proportion: covers at least as often as it says. Without a trial it is [0, 1].
+
+    Both ends by bisection on a binomial tail. Raises ValueError unless 0 <= successes <= trials.
+    """
+    _check(successes, trials)
+    if trials == 0:
+        return NOTHING_KNOWN
+    tail = (1 - confidence) / 2
+
+    def low_end(count: int) -> float:
+        if count == 0:
+            return 0.0
+        return _crossing(0.0, count / trials, lambda p: upper_tail(trials, count, p) >= tail)
+
+    return Interval(low_end(successes), 1 - low_end(trials - successes))
+
+
+def anytime(successes: int, trials: int, alpha: float = 0.05) -> Interval:
+    """An interval that stays valid however often one looks and whenever one stops.
+
+    { p : (n+1) C(n,c) p^c (1-p)^(n-c) > alpha }, the confidence sequence of a uniform mixture (Ville's
+    inequality). Without a trial it is [0, 1]. Raises ValueError unless 0 <= successes <= trials.
+    """
+    _check(successes, trials)
+    if trials == 0:
+        return NOTHING_KNOWN
+    least = math.log(alpha) - math.log(trials + 1)
+
+    def low_end(count: int) -> float:
+        if count == 0:
+            return 0.0
+        return _crossing(0.0, count / trials, lambda p: log_binomial_term(trials, count, p) > least)
+
+    return Interval(low_end(successes), 1 - low_end(trials - successes))
+
+
+def paired_plus_two(differences: Sequence[Fraction], confidence: float = CONFIDENCE) -> Interval:
+    """Interval of the mean of paired differences in [-1, 1], with pseudo-cases +1 and -1 added.
+
+    m = sum(d) / (M+2), v = (sum(d^2) + 2) / (M+2) - m^2, m +- z sqrt(v / (M+2)). With one trial a case it is
+    the interval of Bonett and Price (2012).
+    """
+    size = len(differences) + 2
+    mean = sum(differences, Fraction(0)) / size
+    variance = (sum((d * d for d in differences), Fraction(0)) + 2) / size - mean**2
+    half = two_sided_z(confidence) * math.sqrt(variance / size)
+    return Interval(max(-1.0, float(mean) - half), min(1.0, float(mean) + half))
+
+
+def headline_interval(capability: Interval, gate_failures: Interval) -> Interval:
+    """Corners of capability x (1 - gate fail rate); give both at 97.5 % for 95 % together."""
+    return Interval(capability.low * (1 - gate_failures.high), capability.high * (1 - gate_failures.low))
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The one number of a board, and its interval."""
+
+    value: Fraction
+    interval: Interval
+
+
+def headline(capability: Sequence[Fraction], gate_failed: int, gate_trials: int) -> Headline:
+    """Mean of the capability values of the cases x (1 - hard-gate fail rate), at 95 %.
+
+    Raises ValueError without a case. A gate nobody tried has not failed, and its interval is [0, 1].
+    """
+    if not capability:
+        raise ValueError("a headline needs at least one case")
+    total = sum(capability, Fraction(0))
+    fail_rate = Fraction(gate_failed, gate_trials) if gate_trials else Fraction(0)
+    ends = headline_interval(
+        case_wilson(total, len(capability), confidence=0.975),
+        clopper_pearson(gate_failed, gate_trials, confidence=0.975),
+    )
+    return Headline(total / len(capability) * (1 - fail_rate), ends)
+
+
+def _check(successes: Fraction | int, trials: int) -> None:
+    if not 0 <= successes <= trials:
+        raise ValueError(f"no proportion has {successes} successes in {trials} trials")
+
+
+def _crossing(outside: float, inside: float, holds: Callable[[float], bool]) -> float:
+    """Where a condition that fails at `outside` begins to hold on the way to `inside`, by bisection."""
+    while True:
+        middle = (outside + inside) / 2
+        if middle in (outside, inside):
+            return inside
+        outside, inside = (outside, middle) if holds(middle) else (middle, inside)

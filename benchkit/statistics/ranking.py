@@ -1,0 +1,77 @@
+"""Several systems over the same cases: Holm's correction, and the ranks that the data leave possible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+from benchkit.statistics.paired import mean, sign_flip_p
+
+
+@dataclass(frozen=True, slots=True)
+class PairTest:
+    """Two systems by name: mean difference (first minus second), its p, and p corrected for all pairs.
+
+    `difference` is None, and p is 1, where the two have no case in common.
+    """
+
+    first: str
+    second: str
+    difference: Fraction | None
+    p: Fraction
+    adjusted: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class RankSet:
+    """The ranks a system may hold, 1 being the best: shown as "2-3", or "2" where both are equal."""
+
+    best: int
+    worst: int
+
+    def __str__(self) -> str:
+        return str(self.best) if self.best == self.worst else f"{self.best}-{self.worst}"
+
+
+def holm(p_values: Sequence[Fraction]) -> list[Fraction]:
+    """Holm's adjusted p-values, in the order given: they hold together, under any dependence."""
+    adjusted = [Fraction(1)] * len(p_values)
+    so_far = Fraction(0)
+    for place, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
+        so_far = max(so_far, min(Fraction(1), p_values[index] * (len(p_values) - place)))
+        adjusted[index] = so_far
+    return adjusted
+
+
+def pair_tests(systems: Mapping[str, Mapping[str, Fraction]]) -> list[PairTest]:
+    """Sign-flip tests of all pairs of systems, Holm-adjusted; `systems` gives each one's value by case id."""
+    pairs = list(combinations(systems, 2))
+    by_pair = [
+        [value - systems[second][case] for case, value in systems[first].items() if case in systems[second]]
+        for first, second in pairs
+    ]
+    p_values = [sign_flip_p(values) for values in by_pair]
+    return [
+        PairTest(first, second, mean(values), p, adjusted)
+        for (first, second), values, p, adjusted in zip(pairs, by_pair, p_values, holm(p_values), strict=True)
+    ]
+
+
+def rank_sets(names: Sequence[str], tests: Sequence[PairTest], alpha: float = 0.05) -> dict[str, RankSet]:
+    """For each system: best = 1 + number significantly better, worst = K - number significantly worse."""
+    wins = [pair for pair in (_winner_and_loser(test, alpha) for test in tests) if pair]
+    return {
+        name: RankSet(
+            best=1 + sum(loser == name for _, loser in wins),
+            worst=len(names) - sum(winner == name for winner, _ in wins),
+        )
+        for name in names
+    }
+
+
+def _winner_and_loser(test: PairTest, alpha: float) -> tuple[str, str] | None:
+    if not test.difference or test.adjusted >= alpha:
+        return None
+    return (test.first, test.second) if test.difference > 0 else (test.second, test.first)

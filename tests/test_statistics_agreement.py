@@ -1,0 +1,107 @@
+"""Agreement of outputs inside a case and between recordings, and the rounding of figures."""
+
+from __future__ import annotations
+
+import json
+import unittest
+from decimal import ROUND_HALF_EVEN, Decimal
+from fractions import Fraction
+from itertools import combinations, product
+
+from benchkit.statistics.agreement import (
+    Agreement,
+    agreement,
+    cross_match_share,
+    effective_trials,
+    equal_pairs_share,
+    parting_index,
+    self_agreement,
+)
+from benchkit.statistics.figures import figure
+from tests.oracle import reference
+
+
+class InsideACase(unittest.TestCase):
+    def test_every_reference_row_of_equal_pairs(self) -> None:
+        for row in reference("digests")["collision"]:
+            outputs = [kind for kind, count in enumerate(row["counts"]) for _ in range(count)]
+            with self.subTest(counts=row["counts"]):
+                self.assertEqual(equal_pairs_share(outputs), Fraction(row["value"]))
+
+    def test_it_is_the_share_of_pairs_that_are_equal(self) -> None:
+        for outputs in product("abc", repeat=4):
+            pairs = list(combinations(outputs, 2))
+            self.assertEqual(equal_pairs_share(outputs), Fraction(sum(a == b for a, b in pairs), len(pairs)))
+
+    def test_fewer_than_two_outputs_have_no_pairs(self) -> None:
+        self.assertIsNone(equal_pairs_share([]))
+        self.assertIsNone(equal_pairs_share(["a"]))
+
+    def test_a_recording_agrees_with_itself_as_its_cases_do_on_average(self) -> None:
+        self.assertEqual(self_agreement([["a", "a"], ["a", "b"], ["a"], []]), Fraction(1, 2))
+        self.assertIsNone(self_agreement([["a"], []]))
+
+    def test_outputs_all_equal_are_one_effective_trial(self) -> None:
+        self.assertEqual(effective_trials(["a"] * 10), 1)
+        self.assertEqual(effective_trials(["a", "b", "a"]), 2)
+
+
+class BetweenRecordings(unittest.TestCase):
+    def test_every_reference_row_of_equal_pairs_across_sides(self) -> None:
+        for row in reference("digests")["cross_match"]:
+            self.assertEqual(cross_match_share(row["a"], row["b"]), Fraction(row["value"]))
+        self.assertIsNone(cross_match_share("", "a"))
+
+    def test_every_reference_row_of_where_texts_part(self) -> None:
+        for row in reference("digests")["first_divergence"]:
+            with self.subTest(row=row):
+                self.assertEqual(parting_index(row["a"], row["b"]), row["i"])
+                self.assertEqual(parting_index(row["b"], row["a"]), row["i"])
+
+    def test_cells_of_one_side_only_are_not_compared(self) -> None:
+        first = {("c1", 1): "x", ("c1", 2): "y", ("c2", 1): "z", ("c2", 2): "only here"}
+        second = {("c2", 1): "other", ("c1", 2): "other", ("c1", 1): "x", ("c3", 1): "only there"}
+        result = agreement(first, second)
+        self.assertEqual(result, Agreement(compared=3, equal=1, first_difference=("c1", 2)))
+        self.assertEqual(result.share, Fraction(1, 3))
+
+    def test_equal_recordings_have_no_first_difference_and_none_no_share(self) -> None:
+        self.assertEqual(agreement({1: "x"}, {1: "x"}), Agreement(1, 1, None))
+        self.assertIsNone(agreement({1: "x"}, {2: "x"}).share)
+
+
+class Figures(unittest.TestCase):
+    def test_ties_go_to_the_even_digit(self) -> None:
+        table = [
+            (Fraction(5, 10**7), 0.0),
+            (Fraction(15, 10**7), 0.000002),
+            (Fraction(25, 10**7), 0.000002),
+            (Fraction(-25, 10**7), -0.000002),
+            (Fraction(2, 3), 0.666667),
+            (Fraction(1), 1.0),
+        ]
+        for value, expected in table:
+            with self.subTest(value=value):
+                self.assertEqual(figure(value), expected)
+
+    def test_a_fraction_is_rounded_exactly_and_not_as_the_nearest_float(self) -> None:
+        for numerator in range(0, 4000, 7):
+            value = Fraction(numerator, 1999)
+            quotient = Decimal(numerator) / Decimal(1999)
+            self.assertEqual(figure(value), float(quotient.quantize(Decimal("1e-6"), ROUND_HALF_EVEN)))
+        just_above_a_tie = Fraction(5, 10**7) + Fraction(1, 10**40)
+        self.assertEqual(figure(just_above_a_tie), 0.000001)
+
+    def test_floats_and_nothing_pass_through(self) -> None:
+        self.assertEqual(figure(0.1234565), 0.123456)  # the float lies just below the tie
+        self.assertIsNone(figure(None))
+
+    def test_it_prints_at_most_six_digits_in_json(self) -> None:
+        for numerator in range(200):
+            printed = json.dumps(figure(Fraction(numerator, 199)))
+            self.assertLessEqual(len(printed.partition(".")[2]), 6)
+
+    def test_what_is_no_number_is_no_figure(self) -> None:
+        for value in (float("nan"), float("inf")):
+            with self.assertRaises((ValueError, OverflowError)):
+                figure(value)

@@ -1,0 +1,268 @@
+"""Paired comparisons and the sums beneath them: against scipy and statsmodels, and every arrangement counted."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+import unittest
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations, product
+from unittest import mock
+
+from benchkit.statistics import lattice_sums
+from benchkit.statistics.estimators import Counts
+from benchkit.statistics.intervals import Interval
+from benchkit.statistics.lattice_sums import Term, on_lattice, two_sided_tail
+from benchkit.statistics.paired import (
+    FEWEST_DIFFERING_CASES,
+    PairedCounts,
+    difference_bounds,
+    label_permutation_p,
+    mean,
+    pass_rate_differences,
+    regressed,
+    robust_winner,
+    same_within,
+    sign_flip_p,
+    smallest_sign_flip_p,
+)
+from tests.oracle import reference
+
+
+def fractions(values: Sequence[str]) -> list[Fraction]:
+    return [Fraction(value) for value in values]
+
+
+def whole_pair(first_trials: int, first_passed: int, second_trials: int, second_passed: int) -> PairedCounts:
+    return PairedCounts(
+        Counts(first_trials, first_passed, first_trials - first_passed),
+        Counts(second_trials, second_passed, second_trials - second_passed),
+    )
+
+
+def every_sign_pattern(differences: Sequence[Fraction]) -> Fraction:
+    observed = abs(sum(differences, Fraction(0)))
+    sums = [
+        abs(sum((sign * value for sign, value in zip(signs, differences, strict=True)), Fraction(0)))
+        for signs in product((1, -1), repeat=len(differences))
+    ]
+    return Fraction(sum(value >= observed for value in sums), len(sums))
+
+
+def every_relabelling(pairs: Sequence[PairedCounts]) -> Fraction:
+    def of_case(pair: PairedCounts) -> Iterator[Fraction]:
+        outcomes = [1] * pair.first.passed + [0] * pair.first.failed
+        outcomes += [1] * pair.second.passed + [0] * pair.second.failed
+        for chosen in combinations(range(len(outcomes)), pair.first.completed):
+            passed = sum(outcomes[i] for i in chosen)
+            yield Fraction(passed, pair.first.completed) - Fraction(
+                sum(outcomes) - passed, pair.second.completed
+            )
+
+    observed = abs(sum((pair.difference for pair in pairs), Fraction(0)))
+    sums = [abs(sum(values, Fraction(0))) for values in product(*(list(of_case(pair)) for pair in pairs))]
+    return Fraction(sum(value >= observed for value in sums), len(sums))
+
+
+def random_differences(seed: int, cases: int, trials: int) -> list[Fraction]:
+    rng = random.Random(seed)
+    return [Fraction(int(rng.random() * (2 * trials + 1)) - trials, trials) for _ in range(cases)]
+
+
+def random_pairs(seed: int, cases: int, most_trials: int) -> list[PairedCounts]:
+    rng = random.Random(seed)
+    pairs = []
+    for _ in range(cases):
+        first, second = rng.randint(1, most_trials), rng.randint(1, most_trials)
+        pairs.append(whole_pair(first, rng.randint(0, first), second, rng.randint(0, second)))
+    return pairs
+
+
+class SignFlip(unittest.TestCase):
+    def test_every_reference_row_is_met_exactly(self) -> None:
+        for row in reference("sign_flip_permutation"):
+            with self.subTest(d=row["d"]):
+                p = sign_flip_p(fractions(row["d"]))
+                self.assertEqual(p, Fraction(row["p_exact"]))
+                self.assertEqual(round(p, 12), Fraction(row["p_12"]))
+                self.assertAlmostEqual(float(p), row["scipy_permutation_test"], delta=1e-12)
+
+    def test_with_one_trial_a_case_it_is_the_exact_sign_test(self) -> None:
+        for row in reference("sign_test_mcnemar"):
+            with self.subTest(row=row):
+                p = sign_flip_p([Fraction(1)] * row["wins"] + [Fraction(-1)] * row["losses"] + [Fraction(0)] * 3)
+                self.assertEqual(p, Fraction(row["p_exact"]))
+                self.assertAlmostEqual(float(p), row["statsmodels_mcnemar_exact"], delta=1e-12)
+
+    def test_it_counts_every_sign_pattern_of_random_small_suites(self) -> None:
+        for seed in range(40):
+            differences = random_differences(seed, cases=seed % 10, trials=1 + seed % 7)
+            differences += [Fraction(seed % 3, 7)]
+            with self.subTest(seed=seed):
+                self.assertEqual(sign_flip_p(differences), every_sign_pattern(differences))
+
+    def test_order_sides_and_scale_change_nothing(self) -> None:
+        differences = random_differences(3, cases=30, trials=10)
+        p = sign_flip_p(differences)
+        self.assertEqual(p, sign_flip_p(differences[::-1]))
+        self.assertEqual(p, sign_flip_p([-value for value in differences]))
+        self.assertEqual(p, sign_flip_p([value / 3 for value in differences]))
+
+    def test_where_nothing_differs_p_is_one(self) -> None:
+        self.assertEqual(sign_flip_p([]), 1)
+        self.assertEqual(sign_flip_p([Fraction(0)] * 9), 1)
+
+    def test_the_smallest_p_is_that_of_differences_all_one_way(self) -> None:
+        for changed in range(9):
+            differences = [Fraction(1, 2)] * changed + [Fraction(0)] * 4
+            self.assertEqual(smallest_sign_flip_p(differences), sign_flip_p(differences))
+        below, reached = (
+            smallest_sign_flip_p([Fraction(1)] * cases)
+            for cases in (FEWEST_DIFFERING_CASES - 1, FEWEST_DIFFERING_CASES)
+        )
+        self.assertTrue(reached < Fraction(1, 20) < below)
+
+    def test_a_thousand_cases_of_ten_trials_take_less_than_a_second_and_are_exact(self) -> None:
+        differences = random_differences(5, cases=1000, trials=10)
+        start = time.process_time()
+        p = sign_flip_p(differences)
+        self.assertLess(time.process_time() - start, 1)
+        changed = sum(value != 0 for value in differences)
+        self.assertEqual(2**changed % p.denominator, 0)
+
+
+class LabelPermutation(unittest.TestCase):
+    def test_every_reference_row_is_met_exactly(self) -> None:
+        for row in reference("within_case_label_permutation"):
+            with self.subTest(row=row):
+                p = label_permutation_p([whole_pair(*case) for case in row["cases_na_ca_nb_cb"]])
+                self.assertEqual(p, Fraction(row["p_exact"]))
+                self.assertEqual(round(p, 12), Fraction(row["p_12"]))
+                if "fisher_exact_scipy" in row:
+                    self.assertAlmostEqual(float(p), row["fisher_exact_scipy"], delta=1e-12)
+
+    def test_it_counts_every_relabelling_of_random_small_suites(self) -> None:
+        for seed in range(40):
+            pairs = random_pairs(seed, cases=1 + seed % 3, most_trials=4)
+            with self.subTest(seed=seed):
+                self.assertEqual(label_permutation_p(pairs), every_relabelling(pairs))
+
+    def test_cases_in_which_a_side_completed_nothing_are_left_out(self) -> None:
+        pairs = [whole_pair(3, 3, 3, 1), PairedCounts(Counts(3, 3, 0), Counts(3, 0, 0))]
+        self.assertEqual(label_permutation_p(pairs), label_permutation_p(pairs[:1]))
+        self.assertEqual(label_permutation_p(pairs[1:]), 1)
+        self.assertEqual(label_permutation_p([]), 1)
+
+
+class SumsByInversion(unittest.TestCase):
+    """Beyond a size the exact convolution is out of reach; what stands in for it must agree where both can run."""
+
+    def both_ways(self, terms: list[Term], observed: int) -> tuple[Fraction, Fraction]:
+        exact = two_sided_tail(terms, observed)
+        with mock.patch.object(lattice_sums, "MOST_WORK_FOR_EXACT", -1):
+            return exact, two_sided_tail(terms, observed)
+
+    def test_it_agrees_with_the_convolution(self) -> None:
+        for seed in range(60):
+            rng = random.Random(seed)
+            terms = [
+                Term(rng.randint(1, 9), tuple(rng.randint(1, 20) for _ in range(rng.randint(2, 5))))
+                for _ in range(rng.randint(1, 40))
+            ]
+            observed = rng.randint(0, sum(term.reach for term in terms))
+            exact, inverted = self.both_ways(terms, observed)
+            with self.subTest(seed=seed):
+                self.assertAlmostEqual(float(exact), float(inverted), delta=1e-10)
+                self.assertGreater(inverted, 0)
+
+    def test_it_agrees_where_its_window_is_narrower_than_the_reach_of_the_sum(self) -> None:
+        terms = [Term(step, (1, 1)) for step in (3, 4, 5) for _ in range(300)]
+        middle = sum(term.reach for term in terms) // 2
+        for away in (0, 1, 60, 150, 400, middle):
+            exact, inverted = self.both_ways(terms, middle + away)
+            with self.subTest(away=away):
+                self.assertAlmostEqual(float(exact), float(inverted), delta=1e-10)
+
+    def test_ten_thousand_cases_are_near_the_normal_distribution_and_quick(self) -> None:
+        differences = random_differences(7, cases=10_000, trials=10)
+        start = time.process_time()
+        p = float(sign_flip_p(differences))
+        self.assertLess(time.process_time() - start, 2)
+        half_a_step = 0.1  # sums of signed tenths lie 0.2 apart
+        spread = math.sqrt(sum(value * value for value in differences))
+        z = (abs(float(sum(differences))) - half_a_step) / spread
+        self.assertAlmostEqual(p, math.erfc(z / math.sqrt(2)), delta=1e-4)
+
+    def test_unlike_denominators_are_rounded_to_a_lattice_that_changes_p_little(self) -> None:
+        values = [Fraction(numerator, prime) for prime in (89, 97, 83, 79) for numerator in (1, 5, 9, -4)]
+        self.assertGreater(sum(map(abs, on_lattice(values, [1] * 16))), 0)
+        self.assertLessEqual(sum(map(abs, on_lattice(values, [1] * 16))), lattice_sums.LARGEST_LATTICE + 16)
+        self.assertAlmostEqual(float(sign_flip_p(values)), float(every_sign_pattern(values)), delta=1e-3)
+
+    def test_a_lattice_keeps_proportions_and_is_as_small_as_can_be(self) -> None:
+        self.assertEqual(on_lattice(fractions(["1/3", "-2/3", "4/3"]), [1, 1, 1]), [1, -2, 4])
+        self.assertEqual(on_lattice(fractions(["1/2", "1/3"]), [1, 1]), [3, 2])
+        self.assertEqual(on_lattice([], []), [])
+
+
+class IncompleteTrials(unittest.TestCase):
+    def test_the_bounds_are_the_worst_of_one_against_the_best_of_the_other(self) -> None:
+        pairs = [
+            PairedCounts(Counts(4, 2, 1), Counts(4, 1, 1)),
+            PairedCounts(Counts(4, 4, 0), Counts(4, 0, 4)),
+        ]
+        self.assertEqual(difference_bounds(pairs), Interval((0.5 - 0.75 + 1) / 2, (0.75 - 0.25 + 1) / 2))
+        self.assertIsNone(difference_bounds([]))
+
+    def test_the_bounds_hold_whatever_the_incomplete_trials_would_have_given(self) -> None:
+        pair = PairedCounts(Counts(3, 1, 1), Counts(3, 0, 1))
+        bounds = difference_bounds([pair])
+        assert bounds is not None
+        ends = [
+            Fraction(1 + first, 3) - Fraction(second, 3) for first, second in product(range(2), range(3))
+        ]
+        self.assertEqual((bounds.low, bounds.high), (float(min(ends)), float(max(ends))))
+
+    def test_a_winner_is_robust_only_if_both_ends_have_one_sign(self) -> None:
+        table = [
+            (Interval(0.1, 0.4), "first"),
+            (Interval(-0.4, -0.1), "second"),
+            (Interval(-0.1, 0.4), None),
+            (Interval(0.0, 0.4), None),
+            (Interval(-0.4, 0.0), None),
+            (None, None),
+        ]
+        for bounds, winner in table:
+            with self.subTest(bounds=bounds):
+                self.assertEqual(robust_winner(bounds), winner)
+
+    def test_differences_are_of_completed_trials_and_of_cases_both_sides_have(self) -> None:
+        pairs = [
+            PairedCounts(Counts(4, 2, 1), Counts(4, 1, 1)),
+            PairedCounts(Counts(4, 4, 0), Counts(4, 0, 0)),
+        ]
+        self.assertEqual(pass_rate_differences(pairs), [Fraction(1, 6)])
+        self.assertEqual(mean([Fraction(1, 6), Fraction(1, 3)]), Fraction(1, 4))
+        self.assertIsNone(mean([]))
+
+
+class Decisions(unittest.TestCase):
+    def test_same_within_a_margin_means_the_whole_interval(self) -> None:
+        self.assertTrue(same_within(Interval(-0.05, 0.05), Fraction(1, 20) + Fraction(1, 1000)))
+        self.assertFalse(same_within(Interval(-0.06, 0.01), 0.05))
+        self.assertFalse(same_within(Interval(-0.01, 0.06), 0.05))
+
+    def test_a_regression_is_a_fall_both_significant_and_larger_than_allowed(self) -> None:
+        table = [
+            ("-1/2", 10, 0.05, "0", True),
+            ("-1/2", 10, 0.05, "1/2", False),  # no more than allowed
+            ("-1/2", 5, 0.05, "0", False),  # five cases cannot show it
+            ("1/2", 10, 0.05, "0", False),  # a rise
+            ("0", 10, 0.05, "0", False),
+        ]
+        for value, cases, alpha, allowed, expected in table:
+            with self.subTest(value=value, cases=cases, allowed=allowed):
+                self.assertEqual(regressed([Fraction(value)] * cases, alpha, Fraction(allowed)), expected)
+        self.assertFalse(regressed([], 0.05, 0))

@@ -1,0 +1,176 @@
+"""A suite of cases: worst, completed-only and best of both metrics, their interval and their re-run error."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+import unittest
+from fractions import Fraction
+from itertools import pairwise
+from typing import NamedTuple
+
+from benchkit.statistics.estimators import (
+    Counts,
+    pass_at_k,
+    pass_at_k_variance,
+    pass_hat_k,
+    pass_hat_k_variance,
+)
+from benchkit.statistics.intervals import case_wilson
+from benchkit.statistics.suites import Coverage, SuiteMetric, coverage, suite_metrics
+from tests.oracle import reference
+
+WORKED_SUITE = [Counts(3, 3, 0), Counts(3, 2, 1), Counts(3, 0, 1), Counts(3, 0, 0)]
+
+
+class WorkedRow(NamedTuple):
+    k: int
+    metric: str
+    worst: str
+    completed: str
+    completed_cases: int
+    best: str
+    low: float
+    high: float
+
+
+WORKED_TABLE = [
+    WorkedRow(1, "at", "5/12", "5/9", 3, "5/6", 0.110, 0.978),
+    WorkedRow(1, "hat", "5/12", "5/9", 3, "5/6", 0.110, 0.978),
+    WorkedRow(2, "at", "1/2", "1", 2, "1", 0.150, 1),
+    WorkedRow(2, "hat", "1/3", "2/3", 2, "2/3", 0.075, 0.925),
+    WorkedRow(3, "at", "1/2", "1", 2, "1", 0.150, 1),
+    WorkedRow(3, "hat", "1/4", "1/2", 2, "1/2", 0.046, 0.850),
+]
+
+
+def random_suite(seed: int, cases: int, trials: int, least_completed: int = 0) -> list[Counts]:
+    rng = random.Random(seed)
+    suite = []
+    for _ in range(cases):
+        completed = rng.randint(least_completed, trials)
+        passed = rng.randint(0, completed)
+        suite.append(Counts(trials, passed, completed - passed))
+    return suite
+
+
+def by_definition(suite: list[Counts], k: int, at: bool) -> SuiteMetric:
+    """The same metric, case after case as the definition has it."""
+    value, variance = (pass_at_k, pass_at_k_variance) if at else (pass_hat_k, pass_hat_k_variance)
+    worst = [value(case.planned, case.passed, k) or Fraction(0) for case in suite]
+    best = [value(case.planned, case.most_passed, k) or Fraction(0) for case in suite]
+    enough = [case for case in suite if case.completed >= k]
+    completed = [value(case.completed, case.passed, k) or Fraction(0) for case in enough]
+    variances = [variance(case.completed, case.passed, k) for case in enough]
+    known = [v for v in variances if v is not None]
+    whole = bool(enough) and len(known) == len(variances)
+    return SuiteMetric(
+        worst=sum(worst, Fraction(0)) / len(suite),
+        completed=sum(completed, Fraction(0)) / len(enough) if enough else None,
+        completed_cases=len(enough),
+        best=sum(best, Fraction(0)) / len(suite),
+        low=case_wilson(sum(worst, Fraction(0)), len(suite)).low,
+        high=case_wilson(sum(best, Fraction(0)), len(suite)).high,
+        se=math.sqrt(sum(known, Fraction(0))) / len(enough) if whole else None,
+    )
+
+
+class WorkedSuite(unittest.TestCase):
+    def test_every_row_of_the_worked_table(self) -> None:
+        metrics = {row.k: row for row in suite_metrics(WORKED_SUITE)}
+        self.assertEqual(list(metrics), [1, 2, 3])
+        for row in WORKED_TABLE:
+            with self.subTest(k=row.k, metric=row.metric):
+                metric = metrics[row.k].at if row.metric == "at" else metrics[row.k].hat
+                self.assertEqual(metric.worst, Fraction(row.worst))
+                self.assertEqual(metric.completed, Fraction(row.completed))
+                self.assertEqual(metric.completed_cases, row.completed_cases)
+                self.assertEqual(metric.best, Fraction(row.best))
+                self.assertAlmostEqual(metric.low, row.low, delta=0.0005)
+                self.assertAlmostEqual(metric.high, row.high, delta=0.0005)
+
+    def test_its_coverage(self) -> None:
+        expected = Coverage(planned=12, completed=7, cases=4, cases_complete=2, cases_touched=3, k_max=0)
+        self.assertEqual(coverage(WORKED_SUITE), expected)
+
+
+class AgainstTheDefinition(unittest.TestCase):
+    def test_suites_of_many_shapes_give_what_the_definition_gives_case_by_case(self) -> None:
+        for seed, cases, trials in ((1, 1, 4), (2, 7, 5), (3, 40, 6), (4, 25, 9), (5, 60, 3)):
+            suite = random_suite(seed, cases, trials)
+            for row in suite_metrics(suite):
+                with self.subTest(seed=seed, k=row.k):
+                    self.assertEqual(row.at, by_definition(suite, row.k, at=True))
+                    self.assertEqual(row.hat, by_definition(suite, row.k, at=False))
+
+    def test_reference_bounds_of_one_case(self) -> None:
+        for row in reference("incomplete_bounds"):
+            planned = row["completed"] + row["incomplete"]
+            case = Counts(planned, row["passed"], row["completed"] - row["passed"])
+            metrics = suite_metrics([case])[row["k"] - 1]
+            with self.subTest(case=case, k=row["k"]):
+                for name, metric in (("pass_at_k", metrics.at), ("pass_hat_k", metrics.hat)):
+                    completed = row[f"{name}_completed"]
+                    self.assertEqual(metric.worst, Fraction(row[f"{name}_worst"]))
+                    self.assertEqual(metric.completed, None if completed is None else Fraction(completed))
+                    self.assertEqual(metric.completed_cases, 0 if completed is None else 1)
+                    self.assertEqual(metric.best, Fraction(row[f"{name}_best"]))
+
+
+class Invariants(unittest.TestCase):
+    def test_up_to_k_max_completed_only_lies_between_worst_and_best_and_counts_every_case(self) -> None:
+        for seed in range(5):
+            suite = random_suite(seed, cases=12, trials=6, least_completed=2)
+            k_max = coverage(suite).k_max
+            self.assertGreaterEqual(k_max, 2)
+            for row in suite_metrics(suite)[:k_max]:
+                for metric in (row.at, row.hat):
+                    assert metric.completed is not None
+                    self.assertEqual(metric.completed_cases, len(suite))
+                    self.assertLessEqual(metric.worst, metric.completed)
+                    self.assertLessEqual(metric.completed, metric.best)
+
+    def test_both_metrics_start_at_the_mean_pass_rate_and_part_from_there(self) -> None:
+        suite = random_suite(11, cases=30, trials=8, least_completed=8)
+        rows = suite_metrics(suite)
+        mean = sum((Fraction(case.passed, case.planned) for case in suite), Fraction(0)) / len(suite)
+        self.assertEqual(rows[0].at, rows[0].hat)
+        self.assertEqual(rows[0].hat.completed, mean)
+        for before, after in pairwise(rows):
+            self.assertLessEqual(before.at.worst, after.at.worst)
+            self.assertGreaterEqual(before.hat.worst, after.hat.worst)
+
+    def test_the_order_of_cases_changes_nothing(self) -> None:
+        suite = random_suite(12, cases=30, trials=5)
+        self.assertEqual(suite_metrics(suite), suite_metrics(reversed(suite)))
+
+    def test_cases_weigh_the_same_however_many_of_their_trials_completed(self) -> None:
+        row = suite_metrics([Counts(10, 10, 0), Counts(10, 0, 1)])[0]
+        self.assertEqual(row.hat.completed, Fraction(1, 2))
+
+    def test_what_no_case_completed_is_not_available_and_the_bounds_are_everything(self) -> None:
+        row = suite_metrics([Counts(2, 0, 0)] * 3)[1]
+        for metric in (row.at, row.hat):
+            self.assertEqual((metric.worst, metric.completed, metric.best), (0, None, 1))
+            self.assertEqual((metric.low, metric.high), (0.0, 1.0))
+            self.assertIsNone(metric.se)
+
+    def test_the_rerun_error_needs_twice_k_completed_trials_of_each_case_counted(self) -> None:
+        rows = suite_metrics([Counts(4, 2, 2), Counts(4, 1, 2)])
+        self.assertIsNotNone(rows[0].hat.se)
+        self.assertIsNone(rows[1].hat.se)
+
+    def test_k_ends_at_the_smallest_plan_and_an_empty_suite_has_no_rows(self) -> None:
+        self.assertEqual([row.k for row in suite_metrics([Counts(3, 1, 1), Counts(2, 1, 1)])], [1, 2])
+        self.assertEqual(suite_metrics([]), ())
+        self.assertEqual(coverage([]), Coverage(0, 0, 0, 0, 0, 0))
+
+
+class Speed(unittest.TestCase):
+    def test_a_hundred_thousand_cases_of_a_hundred_trials_take_far_less_than_two_seconds(self) -> None:
+        suite = random_suite(21, cases=2000, trials=100) * 50
+        start = time.process_time()
+        rows = suite_metrics(suite)
+        self.assertLess(time.process_time() - start, 2)
+        self.assertEqual(len(rows), 100)
