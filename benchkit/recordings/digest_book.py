@@ -5,6 +5,7 @@ What does not live here: the digests themselves (digests.py), and comparing two 
 """
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,12 +16,13 @@ from benchkit.basics.fields import Fields
 from benchkit.basics.indented import indented
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON
-from benchkit.disk.whole_files import read_json, write_whole
+from benchkit.disk.whole_files import open_to_read, read_json, write_whole
 from benchkit.recordings import pieces
 from benchkit.recordings.digests import LogDigests, TrialOf, differing, digests_of
 from benchkit.recordings.recording import Recording
 
 BOOK_VERSION = 1
+_BEGINNING = re.compile(rb'\s*\{\s*"recordings"')
 _DIGEST = re.compile("[0-9a-f]{64}|error:(" + "|".join(ERROR_TYPES) + ")")
 _NO_FILE_NAME = re.compile(r'[/\\:*?"<>|]')
 
@@ -106,6 +108,12 @@ def added(path: Path, entries: Sequence[Entry], entry: Entry) -> tuple[Entry, ..
 
 
 # ------------------------------------------------------------------------------------------------- wire
+
+def is_book(path: Path) -> bool:
+    """Whether a file holds digests: it begins with the key `recordings`. Raises Unusable if it cannot be read."""
+    with os.fdopen(open_to_read(path), "rb") as file:
+        return _BEGINNING.match(file.read(200)) is not None
+
 
 def read_book(path: Path) -> tuple[Entry, ...]:
     """The entries of a file. Raises Unusable with file and field."""

@@ -6,7 +6,7 @@ What does not live here: the verdict on one output (tasks/judging.py), and wheth
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchkit.basics.values import JSON, Case, Reply
 from benchkit.recordings.recording import RecordedCase, RecordedTrial, Recording
@@ -38,6 +38,12 @@ def judge_recording(
         recording.system, recording.settings, recording.trials, circumstances.started_at,
         circumstances.environment, recording.sessions,
         tuple(_judged_case(recorded, by_id[recorded.id]) for recorded in recording.cases), tuple(results))
+
+
+def with_measured_latency(record: RunRecord) -> RunRecord:
+    """The record of a run that asked its system itself: then the recorded latency is the measured one."""
+    return replace(record, results=tuple(
+        replace(result, latency_s=result.recorded_latency_s) for result in record.results))
 
 
 def _judged_case(recorded: RecordedCase, case: Case) -> JudgedCase:

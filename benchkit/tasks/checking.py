@@ -36,9 +36,9 @@ def problems_of(task: Task, cases: Sequence[Case]) -> Iterator[str]:
     names = _check_names(task, cases[0])
     for case in cases:
         place = f"task {task.module}, case {shown_line(case.id, 80)}"
-        yield from (f"{place}: {problem}" for problem in _problems_of_prompt(task, case))
-        yield from (f"{place}: {problem}" for problem in _problems_of_check(task, case, names))
-        yield from (f"{place}: {problem}" for problem in _problems_of_baselines(task, case))
+        for problem in (*_problems_of_labels(task, case), *_problems_of_prompt(task, case),
+                        *_problems_of_check(task, case, names), *_problems_of_baselines(task, case)):
+            yield f"{place}: {problem}"
 
 
 def summary_of(task: Task, cases: Sequence[Case]) -> Summary:
@@ -46,6 +46,17 @@ def summary_of(task: Task, cases: Sequence[Case]) -> Summary:
     return Summary(
         Counter(case.split for case in cases), Counter(tag for case in cases for tag in case.tags),
         _labels(cases), tuple(_check_names(task, cases[0]) or ()), tuple(task.baselines), task.sees_labels)
+
+
+def _problems_of_labels(task: Task, case: Case) -> Iterator[str]:
+    ask = task.problems
+    found = () if ask is None else _answer(lambda: ask(case))
+    if isinstance(found, Exception):
+        yield f"problems: it raised {type(found).__name__}: {shown_line(str(found))}"
+    elif not isinstance(found, list | tuple):
+        yield f"problems: it gave {type(found).__name__}, not a list of texts"
+    else:
+        yield from map(str, found)
 
 
 def _problems_of_prompt(task: Task, case: Case) -> Iterator[str]:

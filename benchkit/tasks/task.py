@@ -24,7 +24,8 @@ class Task:
     """How a case becomes a prompt and how an output is checked: the functions of one module.
 
     `source_sha256` is over the module's text, line ends as "\\n". `sees_labels` names the baselines that use
-    labels. All functions are the user's: they may raise anything, and give anything.
+    labels; `problems` says what is wrong with the labels of a case. All functions are the user's: they may
+    raise anything, and give anything.
     """
 
     module: str
@@ -37,6 +38,7 @@ class Task:
     explain: Callable[[Case, str], Mapping[str, str]] | None
     baselines: Mapping[str, Callable[[Case, int], str]]
     sees_labels: tuple[str, ...]
+    problems: Callable[[Case], Sequence[str]] | None = None
 
     @property
     def title(self) -> TaskName:
@@ -62,7 +64,8 @@ def load_task(module_name: str, folders: Sequence[Path]) -> Task:
         sha256_hex(source_of(module).encode("utf-8")), _function(module, "messages"),
         _function(module, "schema"), _function(module, "check"),
         _function(module, "explain") if hasattr(module, "explain") else None,
-        baselines, _sees_labels(module, baselines))
+        baselines, _sees_labels(module, baselines),
+        _function(module, "problems") if hasattr(module, "problems") else None)
 
 
 def prompt_of(task: Task, case: Case) -> Prompt:
@@ -128,7 +131,7 @@ def _is_sendable(text: str) -> bool:
 def _in_words(error: Exception) -> str:
     if isinstance(error, _WrongShapeError):
         return str(error)
-    return f"messages or schema raised {type(error).__name__}: {shown_line(str(error))}; they see no labels"
+    return f"messages or schema raised {type(error).__name__}: {shown_line(str(error))} (they see no labels)"
 
 
 def _text(module: ModuleType, name: str) -> str:

@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+"""Judge what was recorded, check a task and its cases, show an exact request.
+
+    python3 harness.py run --system replay:recorded/keywords.json --out runs/keywords.json
+    python3 harness.py check --task triage_task --cases cases.json
+    python3 harness.py show --case ID [--system model_triage:gemma]
+
+A replay asks no model: it judges the recorded outputs over the cases as they are now. Correct a label or a check,
+and only verdicts change; change a prompt, and the cases it changes are named and refused. A run of any other system
+is recorded first, by the same engine as bench.py, into a log beside --out.
+
+exit codes: 0 done, 2 bad flags or files, or a task that cannot be used, 3 the surroundings (no server, another
+digest, disk full, log in use), 130 and 143 after a signal, 141 stdout was closed
+"""
+import sys
+
+if sys.version_info < (3, 11):
+    sys.exit("harness.py needs Python 3.11 or newer; this is %d.%d" % sys.version_info[:2])
+
+import os
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+if HERE not in sys.path:
+    sys.path.insert(0, HERE)
+
+import argparse
+
+from benchkit import door
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from benchkit.basics.clock import StopWish
+    from benchkit.basics.values import JSON, Case
+    from benchkit.recordings.recording import Recording
+    from benchkit.recordings.run_record import RunRecord
+    from benchkit.running.engine import Witness
+    from benchkit.running.session import Order, Surrounds
+    from benchkit.tasks.checking import Summary
+    from benchkit.tasks.task import Task
+
+RUN_DESCRIPTION_FIELDS = ("latency_s", "recorded_latency_s", "started_at", "environment")
+"""Fields that describe the circumstances of a run; every other byte follows from log, cases and task."""
+
+TIMEOUT_S = 120.0
+MOST_PROBLEMS = 100
+MOST_LABELS = 20
+
+
+def parser() -> door.Parser:
+    """The flags of this door."""
+    flags = door.Parser("harness.py", __doc__)
+    commands = flags.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    run = commands.add_parser("run", prog="harness.py run", help="judge a recording into a run record")
+    door.add_task_flags(run)
+    door.add_run_flags(run)
+    run.add_argument("--out", metavar="FILE", help="the run record (default runs/NAME.json, after the system)")
+    run.set_defaults(story=judge_run)
+    check = commands.add_parser("check", prog="harness.py check", help="say what is wrong with a task or its cases")
+    door.add_task_flags(check)
+    check.set_defaults(story=check_task)
+    show = commands.add_parser("show", prog="harness.py show", help="print the exact request of one case")
+    door.add_task_flags(show)
+    show.add_argument("--case", metavar="ID", required=True, help="which case")
+    show.add_argument("--system", metavar="MODULE:NAME", help="show its settings too, and the request of trial 1")
+    show.set_defaults(story=show_request)
+    return flags
+
+
+def main(argv: "list[str] | None" = None) -> int:
+    """Parse the flags, and tell the story that they ask for."""
+    start = time.monotonic()
+    options = parser().parse_args(argv)
+    options.start = start
+    options.words = tuple(sys.argv[1:] if argv is None else argv)
+    return door.run("harness.py", lambda: options.story(options))
+
+
+# -------------------------------------------------------------------------------------------------- run
+
+def judge_run(options: argparse.Namespace) -> int:
+    """`run`: a replay is judged, any other system recorded first."""
+    from benchkit.recordings.replay import is_replay
+    from benchkit.recordings.run_record import keep_run_record
+
+    options.system = options.system or door.DEFAULT_SYSTEM
+    record, out = replayed(options) if is_replay(options.system) else recorded(options)
+    keep_run_record(out, record)
+    print(run_text(record, out))
+    return door.DONE
+
+
+def replayed(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
+    """The run record of `replay:FILE`, and where it belongs."""
+    from benchkit.recordings.replay import REPLAY, fitted, recording_from, reference_of
+    from benchkit.tasks.cases import in_split, read_cases
+
+    reference = reference_of(options.system.removeprefix(REPLAY))
+    recording = recording_from(reference)
+    task = task_of(options)
+    cases = in_split(read_cases(path_of(options.cases)), options.split or recording.split)
+    recording = fitted(recording, str(reference.path), task, cases, options.trials)
+    return judged(recording, task, cases), out_of(options, recording.system)
+
+
+def recorded(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
+    """The run record of a system that was asked just now (or before, where its log has the answers)."""
+    from benchkit.basics.clock import StopWish, signals_as_wish
+    from benchkit.basics.errors import Interrupted, Surroundings, Unusable
+    from benchkit.recordings.converting import recording_of
+    from benchkit.recordings.judged import with_measured_latency
+    from benchkit.running.session import record
+    from benchkit.trial_log.reader import read_log
+
+    out = out_of(options, options.system)
+    if out.suffix == ".jsonl":
+        raise Unusable(f"--out {out}: the log goes beside it under this name; give one that ends in .json")
+    stop = StopWish()
+    order, surrounds = order_of(options, out.with_suffix(".jsonl"), stop)
+    log = read_log(order.log) if order.log.exists() else None
+    with signals_as_wish(stop, os._exit):
+        try:
+            ended = record(order, log, surrounds)
+        except Interrupted as interrupted:
+            raise Interrupted(interrupted.number, f"; what ended before is in {order.log}; go on with: "
+                                                  f"{order.command}") from None
+    if ended.sentence is not None:
+        raise Surroundings(f"{ended.sentence}; what was recorded is in {order.log}; go on with: {order.command}")
+    recording = recording_of(read_log(order.log), options.system)
+    return with_measured_latency(judged(recording, order.task, order.cases)), out
+
+
+def order_of(options: argparse.Namespace, log: "Path", stop: "StopWish") -> "tuple[Order, Surrounds]":
+    """What is to be recorded, and the edges of the session."""
+    from benchkit.basics.clock import Budget, Clock
+    from benchkit.basics.command import Command
+    from benchkit.running.session import Order, Surrounds
+    from benchkit.systems.loading import load_system
+    from benchkit.systems.system import SystemOptions
+    from benchkit.tasks.cases import in_split, read_cases
+
+    split = options.split or door.DEFAULT_SPLIT
+    task, cases = task_of(options), in_split(read_cases(path_of(options.cases)), split)
+    system = load_system(options.system, SystemOptions(
+        clock=Clock(), stop=stop, say=door.say, task=task, cases=cases), door.folders())
+    order = Order(
+        log=log, systems={options.system: system}, task=task, cases=cases, cases_file=options.cases, split=split,
+        trials=options.trials or door.DEFAULT_TRIALS, budget=Budget(options.start, None), timeout_s=TIMEOUT_S,
+        command=Command("harness.py", options.words))
+    return order, Surrounds(Clock(), stop, door.say, witness_of(task, cases))
+
+
+def witness_of(task: "Task", cases: "tuple[Case, ...]") -> "Callable[[int, int], Witness]":
+    """Who watches the run: progress on stderr."""
+    from benchkit.running.progress import Progress
+    from benchkit.tasks.judging import judge
+
+    by_id = {case.id: case for case in cases}
+
+    def verdict(case_id: str, output: str) -> str:
+        return judge(task, by_id[case_id], output).verdict
+
+    return lambda planned, before: Progress(planned, before, verdict, time.monotonic, sys.stderr)
+
+
+def judged(recording: "Recording", task: "Task", cases: "tuple[Case, ...]") -> "RunRecord":
+    """The recording, judged here and now."""
+    from benchkit.basics.clock import Clock
+    from benchkit.recordings.judged import Circumstances, judge_recording
+    from benchkit.running.environment import environment
+
+    return judge_recording(recording, task, cases, Circumstances(Clock().stamp(), environment({})))
+
+
+def run_text(record: "RunRecord", out: "Path") -> str:
+    """What became of the trials, where it is written, and the command to go on."""
+    import shlex
+    from collections import Counter
+
+    from benchkit.basics.names import shown_line
+
+    totals = record.totals
+    errors = Counter(result.error.type for result in record.results if result.error is not None)
+    reasons = f" ({', '.join(f'{name} {count}' for name, count in sorted(errors.items()))})" if errors else ""
+    report = out.with_name(out.stem + "-report.json")
+    return "\n".join((
+        f"{shown_line(record.system)} on {len(record.cases)} cases ({shown_line(record.split)}) x {record.trials} "
+        f"trials, judged by {record.judge.name} {record.judge.version}",
+        f"  pass {totals.passed} of {totals.planned}, fail {totals.failed} of {totals.planned}, "
+        f"incomplete {totals.incomplete} of {totals.planned}{reasons}",
+        f"  written to {out}",
+        f"  report     {shlex.join(['python3', 'report.py', str(out), '--out', str(report)])}"))
+
+
+# ------------------------------------------------------------------------------------------------ check
+
+def check_task(options: argparse.Namespace) -> int:
+    """`check`: every problem on stderr (exit code 2), or a summary of what there is."""
+    from benchkit.basics.errors import Unusable
+    from benchkit.tasks.cases import read_cases
+    from benchkit.tasks.checking import problems_of, summary_of
+
+    cases, task = read_cases(path_of(options.cases)), task_of(options)
+    problems = list(problems_of(task, cases))
+    for problem in problems[:MOST_PROBLEMS]:
+        door.say(f"{options.cases}: {problem}")
+    if problems:
+        more = f", of which {MOST_PROBLEMS} are shown" if len(problems) > MOST_PROBLEMS else ""
+        raise Unusable(f"{len(problems)} problems in {options.cases} and {task.module}{more}; nothing was changed")
+    print(summary_text(task, summary_of(task, cases), options.cases))
+    return door.DONE
+
+
+def summary_text(task: "Task", summary: "Summary", cases: str) -> str:
+    """What a task and its cases consist of, a line each."""
+    from benchkit.basics.names import shown_line
+
+    baselines = [name + (" (sees labels)" if name in summary.sees_labels else "") for name in summary.baselines]
+    labels = [(f"{field}:", counted(counts)) for field, counts in summary.labels.items()
+              if len(counts) <= MOST_LABELS]
+    rows = (("cases:", counted(summary.splits)), *labels, ("tags:", counted(summary.tags) or "none"),
+            ("checks:", ", ".join(summary.checks)), ("baselines:", ", ".join(baselines) or "none"))
+    width = max(len(name) for name, _ in rows)
+    lines = [f"  {shown_line(name).ljust(width)} {shown_line(text, 2000)}" for name, text in rows]
+    return "\n".join((f"{cases} and {task.module} ({task.name} {task.version}) can be used", *lines))
+
+
+def counted(counts: "Mapping[str, int]") -> str:
+    """`billing 12, bug 9`, in the order given."""
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+# ------------------------------------------------------------------------------------------------- show
+
+def show_request(options: argparse.Namespace) -> int:
+    """`show`: what is asked for one case, as JSON; with --system also its settings, and the request of trial 1."""
+    from benchkit.basics.errors import Unusable
+    from benchkit.basics.indented import indented
+    from benchkit.basics.names import shown_line
+    from benchkit.tasks.cases import read_cases
+    from benchkit.tasks.task import prompt_of
+
+    task, cases = task_of(options), read_cases(path_of(options.cases))
+    case = next((case for case in cases if case.id == options.case), None)
+    if case is None:
+        raise Unusable(f"--case {shown_line(options.case, 80)}: {options.cases} has no such case; the first ones are "
+                       f"{', '.join(case.id for case in cases[:5])}")
+    prompt = prompt_of(task, case)
+    request: "dict[str, JSON]" = {
+        "task": task.module, "case": case.id, "split": case.split, "ask": prompt.ask,
+        "messages": prompt.messages, "schema": prompt.schema}
+    if options.system is not None:
+        same_split = tuple(other for other in cases if other.split == case.split)
+        request.update(system_fields(options.system, settings_of(options.system, task, same_split), prompt.ask))
+    print(indented(request))
+    return door.DONE
+
+
+def settings_of(system: str, task: "Task", cases: "tuple[Case, ...]") -> "tuple[str, Mapping[str, JSON]]":
+    """A system's recorded name, and its settings as far as they are known without asking a server."""
+    from benchkit.basics.clock import Clock, StopWish
+    from benchkit.recordings.replay import REPLAY, is_replay, recording_from, reference_of
+    from benchkit.systems.loading import load_system
+    from benchkit.systems.system import SystemOptions
+
+    if is_replay(system):
+        recording = recording_from(reference_of(system.removeprefix(REPLAY)))
+        return recording.system, recording.settings
+    made = load_system(system, SystemOptions(
+        clock=Clock(), stop=StopWish(), say=door.say, task=task, cases=cases), door.folders())
+    return system, made.settings()
+
+
+def system_fields(system: str, known: "tuple[str, Mapping[str, JSON]]", ask: str) -> "dict[str, JSON]":
+    """System, settings, seed and request of trial 1; the request is null where a setting is still unknown (null)."""
+    from benchkit.basics.canonical import request_of
+    from benchkit.basics.values import Cell
+
+    name, settings = known
+    seed = Cell(system, "", 1).seed
+    request = None if None in settings.values() else request_of(ask, settings, seed)
+    return {"system": name, "settings": settings, "trial": 1, "seed": seed, "request": request}
+
+
+# ------------------------------------------------------------------------------------------------- both
+
+def task_of(options: argparse.Namespace) -> "Task":
+    """The task that the flags name."""
+    from benchkit.tasks.task import load_task
+
+    return load_task(options.task or door.DEFAULT_TASK, door.folders())
+
+
+def path_of(text: str) -> "Path":
+    """A flag as a path."""
+    from pathlib import Path
+
+    return Path(text)
+
+
+def out_of(options: argparse.Namespace, system: str) -> "Path":
+    """--out, or runs/NAME.json after the part of the system's name behind the first colon."""
+    from benchkit.basics.names import file_stem
+
+    return path_of(options.out or os.path.join("runs", file_stem(system.partition(":")[2]) + ".json"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

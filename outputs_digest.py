@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+"""Digests of recorded outputs: keep them, check them, compare two recordings.
+
+    python3 outputs_digest.py LOG ...                              print the digest of every log
+    python3 outputs_digest.py LOG ... --update FILE --label TEXT   add them to FILE as one entry
+    python3 outputs_digest.py --check recorded/recordings.json     does every log beside FILE equal an entry?
+    python3 outputs_digest.py --compare A B                        trial by trial; each a log, a recording or FILE#LABEL
+
+A digest is made of outputs alone, so two machines that gave the same answers give the same digest. An entry's logs
+go by their file names: a run made to be compared uses the same file name in another folder.
+
+exit codes: 0 done and equal, 1 a check or comparison found a difference, 2 bad flags or files: nothing was changed,
+3 the surroundings (disk full, ...), 141 stdout was closed
+"""
+import sys
+
+if sys.version_info < (3, 11):
+    sys.exit("outputs_digest.py needs Python 3.11 or newer; this is %d.%d" % sys.version_info[:2])
+
+import os
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+if HERE not in sys.path:
+    sys.path.insert(0, HERE)
+
+import argparse
+
+from benchkit import door
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from fractions import Fraction
+    from pathlib import Path
+
+    from benchkit.recordings.digest_book import LogCheck
+    from benchkit.recordings.digest_comparison import DigestComparison, Side
+    from benchkit.recordings.digests import LogDigests, TrialOf
+    from benchkit.recordings.recording import Recording
+
+
+def parser() -> door.Parser:
+    """The flags of this door."""
+    flags = door.Parser("outputs_digest.py", __doc__)
+    flags.add_argument("logs", metavar="LOG", nargs="*", help="trial logs (NAME.jsonl)")
+    flags.add_argument("--system", metavar="MODULE:NAME", help="which system, where a log holds several")
+    modes = flags.add_mutually_exclusive_group()
+    modes.add_argument("--update", metavar="FILE", help="add the logs' digests to FILE, made if it is not there")
+    modes.add_argument("--check", metavar="FILE", help="hold the logs beside FILE against its entries")
+    modes.add_argument("--compare", nargs=2, metavar=("A", "B"), help="compare two recordings")
+    flags.add_argument("--label", metavar="TEXT", help="the name of the new entry of --update")
+    return flags
+
+
+def main(argv: "list[str] | None" = None) -> int:
+    """Parse the flags, and tell the story that they ask for."""
+    flags = parser()
+    options = flags.parse_args(argv)
+    if (options.update is None) != (options.label is None):
+        flags.error("--update FILE and --label TEXT go together")
+    if (options.check or options.compare) and options.logs:
+        flags.error("--check and --compare take no further logs")
+    if not (options.check or options.compare or options.logs):
+        flags.error("name a log, or give --check FILE or --compare A B")
+    return door.run("outputs_digest.py", lambda: story(options))
+
+
+def story(options: argparse.Namespace) -> int:
+    """What the flags ask for."""
+    if options.check:
+        return check(options)
+    if options.compare:
+        return compare(options)
+    return update(options) if options.update else show(options)
+
+
+# ----------------------------------------------------------------------------------------- digests of logs
+
+def show(options: argparse.Namespace) -> int:
+    """`LOG ...`: a digest a line."""
+    from benchkit.recordings.digests import digests_of
+
+    for name, recording in recordings_of(options).items():
+        digests = digests_of(recording)
+        planned = len(recording.cases) * recording.trials
+        print(f"{digests.sha256}  {name}  {len(digests.by_trial())} of {planned} trials, "
+              f"settings {digests.settings_sha256[:16]}")
+    return door.DONE
+
+
+def update(options: argparse.Namespace) -> int:
+    """`--update FILE --label TEXT`: one more entry."""
+    from pathlib import Path
+
+    from benchkit.recordings.digest_book import added, entry_of, keep_book, read_book
+
+    book = Path(options.update)
+    before = read_book(book) if book.exists() else ()
+    entry = entry_of(one_line_label(options.label), recordings_of(options))
+    keep_book(book, added(book, before, entry))
+    print(f"{book}: entry {len(before) + 1}, {entry.label}: {', '.join(entry.logs)}")
+    return door.DONE
+
+
+def recordings_of(options: argparse.Namespace) -> "dict[str, Recording]":
+    """The recordings of the logs by name: the file's name without `.jsonl`."""
+    from pathlib import Path
+
+    from benchkit.basics.errors import Unusable
+
+    found: "dict[str, Recording]" = {}
+    for text in options.logs:
+        path = Path(text)
+        if path.suffix != ".jsonl":
+            raise Unusable(f"{text}: give trial logs, whose names end in .jsonl")
+        if path.stem in found:
+            raise Unusable(f"{text}: two logs of the name {path.stem}; an entry holds each name once")
+        found[path.stem] = recording_in(path, options.system)
+    return found
+
+
+def recording_in(path: "Path", system: "str | None") -> "Recording":
+    """The recording of a system of a log."""
+    from benchkit.recordings.converting import recording_of
+    from benchkit.trial_log.reader import read_log
+
+    return recording_of(read_log(path), system)
+
+
+def one_line_label(label: str) -> str:
+    """A label that can stand in a table. Raises Unusable."""
+    from benchkit.basics.errors import Unusable
+    from benchkit.basics.names import shown_line
+
+    if not label.strip() or shown_line(label) != label:
+        raise Unusable("--label: give a text of one line, at most 200 letters, without control characters")
+    return label
+
+
+# -------------------------------------------------------------------------------------------------- check
+
+def check(options: argparse.Namespace) -> int:
+    """`--check FILE`: exit code 1 if a log beside it equals no entry."""
+    from pathlib import Path
+
+    from benchkit.basics.errors import Unusable
+    from benchkit.recordings.digest_book import check_log, names_in, read_book
+    from benchkit.recordings.digests import digests_of
+
+    book = Path(options.check)
+    entries = read_book(book)
+    if not names_in(entries):
+        raise Unusable(f"{book}: it holds no entry yet; add one: python3 outputs_digest.py LOG --update {book} "
+                       "--label TEXT")
+    checks = []
+    for name in names_in(entries):
+        digests = digests_of(recording_in(book.parent / f"{name}.jsonl", options.system))
+        checks.append(check_log(name, digests, entries))
+        print(check_text(checks[-1]))
+    return door.DONE if all(one.equal for one in checks) else door.NO
+
+
+def check_text(found: "LogCheck") -> str:
+    """Which entry a log equals, and how far it is from the others."""
+    equal = ", ".join(found.equal)
+    others = [f"{one.label}: {one.different} trials differ" for one in found.differences if one.different]
+    if found.equal:
+        return f"{found.name}: {found.ran} trials, equal to {equal}" + "".join(f"; {text}" for text in others)
+    nearest = found.nearest
+    return (f"{found.name}: {found.ran} trials, equal to no entry; nearest {nearest.label}: {nearest.different} "
+            f"trials differ, the first is {trial_text(nearest.first)}")
+
+
+def trial_text(trial: "TrialOf | None") -> str:
+    """`case B-01, trial 3`."""
+    from benchkit.basics.names import shown_line
+
+    return "none" if trial is None else f"case {shown_line(trial.case, 80)}, trial {trial.trial}"
+
+
+# ------------------------------------------------------------------------------------------------ compare
+
+def compare(options: argparse.Namespace) -> int:
+    """`--compare A B`: exit code 1 if a trial that both have differs."""
+    from benchkit.basics.errors import Unusable
+    from benchkit.recordings.digest_comparison import compare as compared
+
+    first, second = sides_of(options.compare, options.system)
+    comparison = compared(first, second)
+    if not comparison.compared:
+        raise Unusable(f"{first.name} and {second.name} have no trial in common"
+                       f"{' that was asked the same' if comparison.other_asks else ''}; there is nothing to compare")
+    print("\n".join(comparison_text(comparison, first.name, second.name)))
+    return door.NO if comparison.different else door.DONE
+
+
+def sides_of(texts: "list[str]", system: "str | None") -> "tuple[Side, Side]":
+    """Both sides; where an entry holds several logs, the one that has the other side's file name."""
+    from pathlib import Path
+
+    stems = [Path(text.rpartition("#")[0] or text).stem for text in texts]
+    return side_of(texts[0], stems[1], system), side_of(texts[1], stems[0], system)
+
+
+def side_of(text: str, other_stem: str, system: "str | None") -> "Side":
+    """A log, a recording, or `FILE#LABEL`, an entry of a file of digests; `LOG#SYSTEM` as at `replay:`."""
+    from pathlib import Path
+
+    from benchkit.recordings.digest_book import entry_named, is_book, read_book
+    from benchkit.recordings.digest_comparison import Side
+    from benchkit.recordings.digests import digests_of
+    from benchkit.recordings.replay import Reference, recording_from, reference_of
+
+    reference = reference_of(text)
+    if reference.system is not None and is_book(reference.path):
+        entry = entry_named(reference.path, read_book(reference.path), reference.system)
+        return Side(text, log_of(text, dict(entry.logs), other_stem), None)
+    recording = recording_from(Reference(Path(reference.path), reference.system or system))
+    return Side(text, digests_of(recording), recording)
+
+
+def log_of(text: str, logs: "dict[str, LogDigests]", other_stem: str) -> "LogDigests":
+    """The log of an entry that is meant: the only one, or the one that the other side is named after."""
+    from benchkit.basics.errors import Unusable
+
+    if len(logs) == 1:
+        return next(iter(logs.values()))
+    if other_stem not in logs:
+        raise Unusable(f"{text}: the entry holds {', '.join(logs)}, and the other side is called {other_stem}; "
+                       "compare it with a log of one of these names")
+    return logs[other_stem]
+
+
+def comparison_text(found: "DigestComparison", first: str, second: str) -> "Iterator[str]":
+    """What was found, a line each."""
+    from benchkit.basics.names import shown_line
+
+    a, b = shown_line(first), shown_line(second)
+    yield f"{a} and {b}: {found.compared - found.different} of {found.compared} trials that both have are equal"
+    for name, group in found.groups.items():
+        yield f"  {name}: {group.equal} of {group.compared} equal{percent(group.share)}"
+    if found.only_first or found.only_second:
+        yield f"  on one side only: {found.only_first} trials of {a}, {found.only_second} of {b}"
+    if found.other_asks:
+        yield f"  left out, as they were asked something else: {', '.join(map(shown_line, found.other_asks))}"
+    if not found.same_settings:
+        yield "  the settings of the two differ"
+    yield from parting_text(found)
+    yield (f"  equal pairs of outputs inside a case, without cold trials: {a}{percent(found.self_first) or ' n/a'}, "
+           f"{b}{percent(found.self_second) or ' n/a'}")
+
+
+def parting_text(found: "DigestComparison") -> "Iterator[str]":
+    """Where the first two outputs that differ part."""
+    from benchkit.basics.names import shown_line
+
+    parting = found.parting
+    if parting is None:
+        return
+    where = f"  the first that differs: {trial_text(parting.trial)} ({parting.group})"
+    if parting.character is None:
+        yield where
+    else:
+        yield (f"{where}, from character {parting.character + 1} on: \"{shown_line(parting.first_text or '')}\" and "
+               f"\"{shown_line(parting.second_text or '')}\"")
+
+
+def percent(share: "Fraction | None") -> str:
+    """` (98.3 %)`, rounded half-even; empty where there is none."""
+    return "" if share is None else f" ({float(round(share * 100, 1)):.1f} %)"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+"""The verdict on one output, and whether a task can be used at all."""
+from __future__ import annotations
+
+import unittest
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from benchkit.basics.values import Case
+from benchkit.tasks.checking import problems_of, summary_of
+from benchkit.tasks.judging import judge
+from benchkit.tasks.task import Task
+from tests.recordings_samples import TASK_SOURCE, toy
+from tests.test_tasks_task import InAFolder
+
+CASE = Case("two", "development", 2, "yes", ("small",))
+
+
+def task(**functions: Any) -> Task:
+    """A task of the functions given; the others do what is right."""
+    parts: dict[str, Any] = {
+        "messages": lambda case: [{"role": "user", "content": "x"}], "schema": lambda: None,
+        "check": lambda case, output: {"right": output == "yes"}, "explain": None, "baselines": {},
+        "sees_labels": (), **functions}
+    return Task("toy", "Toy", "1", "0" * 64, **parts)
+
+
+def raises(*_: object) -> Any:
+    raise KeyError("secret of the user")
+
+
+class JudgingOneOutput(unittest.TestCase):
+    def test_an_output_passes_when_every_check_holds(self) -> None:
+        judgement = judge(task(), CASE, "yes")
+        self.assertEqual(("pass", {"right": True}, None, None),
+                         (judgement.verdict, judgement.checks, judgement.explain, judgement.error))
+
+    def test_an_output_fails_when_some_check_does_not_hold(self) -> None:
+        both = task(check=lambda case, output: {"b": True, "a": False})
+        self.assertEqual(("fail", {"a": False, "b": True}), (judge(both, CASE, "").verdict, judge(both, CASE, "").checks))
+
+    def test_an_empty_output_is_judged_like_any_other(self) -> None:
+        self.assertEqual("fail", judge(task(), CASE, "").verdict)
+
+    def test_checks_are_sorted_by_name_so_that_equal_answers_are_equal_bytes(self) -> None:
+        names = {f"check {number}" for number in range(20)}
+        many = task(check=lambda case, output: dict.fromkeys(names, True))
+        self.assertEqual(sorted(names), list(judge(many, CASE, "").checks or ()))
+
+    def test_checks_that_give_no_answer_make_the_trial_incomplete(self) -> None:
+        for check, message in (
+            (raises, "check raised KeyError"),
+            (lambda case, output: None, "check gave no {name: true or false}"),
+            (lambda case, output: {}, "check gave no {name: true or false}"),
+            (lambda case, output: {"a": 1}, "check a gave int, not true or false"),
+            (lambda case, output: {"a": None}, "check a gave NoneType, not true or false"),
+            (lambda case, output: {1: True}, "check gave a name that is no text of one line"),
+            (lambda case, output: {"a\nb": True}, "check gave a name that is no text of one line"),
+        ):
+            with self.subTest(message=message):
+                judgement = judge(task(check=check), CASE, "yes")
+                self.assertEqual(("incomplete", None, None), (judgement.verdict, judgement.checks, judgement.explain))
+                error = judgement.error
+                self.assertEqual(("CheckError", message, None), error and (error.type, error.message, error.partial))
+
+    def test_the_text_of_an_exception_stays_out(self) -> None:
+        self.assertNotIn("secret", str(judge(task(check=raises), CASE, "yes")))
+
+    def test_a_signal_is_not_taken_for_an_answer(self) -> None:
+        with self.assertRaises(KeyboardInterrupt):
+            judge(task(check=mock.Mock(side_effect=KeyboardInterrupt)), CASE, "yes")
+
+
+class ExplainingAFailure(unittest.TestCase):
+    def explained(self, explain: Any) -> Any:
+        return judge(task(explain=explain, check=lambda case, output: {"a": False, "b": True}), CASE, "x").explain
+
+    def test_only_failed_checks_are_explained(self) -> None:
+        self.assertEqual({"a": "why"}, self.explained(lambda case, output: {"a": "why", "b": "not", "c": "no"}))
+
+    def test_an_explanation_is_one_line_of_at_most_200_letters(self) -> None:
+        text = self.explained(lambda case, output: {"a": "x\n\x1b" * 300})["a"]
+        self.assertEqual((200, "x\\n\\x1b"), (len(text), text[:7]))
+
+    def test_nothing_to_say_is_none(self) -> None:
+        self.assertIsNone(self.explained(lambda case, output: {}))
+        self.assertIsNone(self.explained(None))
+
+    def test_an_explanation_that_raises_changes_no_verdict_and_is_seen(self) -> None:
+        self.assertEqual({"a": "explain raised KeyError"}, self.explained(raises))
+        self.assertEqual({"a": "explain raised TypeError"}, self.explained(lambda case, output: None))
+
+    def test_a_pass_is_not_explained(self) -> None:
+        self.assertIsNone(judge(task(explain=raises), CASE, "yes").explain)
+
+
+class CheckingATask(InAFolder):
+    def problems(self, before: str = "", after: str = "") -> list[str]:
+        self.assertIn(before, TASK_SOURCE)
+        made, cases = toy(self.folder, TASK_SOURCE.replace(before, after, 1) if before else TASK_SOURCE)
+        return list(problems_of(made, cases))
+
+    def test_a_good_task_has_no_problems(self) -> None:
+        self.assertEqual([], self.problems())
+
+    def test_every_problem_names_task_case_and_function(self) -> None:
+        for before, after, words in (
+            ("{case.input} even", "{case.expected} even", "messages depends on expected or tags"),
+            ("{case.input} even", "{case.tags} even", "messages depends on expected or tags"),
+            ('return [{"role"', 'return [{"roll"', "messages[0] is not"),
+            ("return None", "return 5", "schema is neither"),
+            ('{"short": len(output) < 5, ', '{**({"short": True} if output else {}), ', "check: it gives right, short"),
+            ("len(output) < 5", "output[0] == 'x'", "check: check raised IndexError, on the output ''"),
+            ("len(output) < 5", "5", "check: check short gave int"),
+            ('lambda case, seed: "yes"', "lambda case, seed: 5", "baseline always: it gave int, not a text"),
+            ('lambda case, seed: "yes"', "lambda case, seed: 1 / 0", "baseline always: it raised ZeroDivisionError"),
+            ("def baselines", "def problems(case):\n    return ['expected is odd']\n\n\ndef baselines", "expected is odd"),
+            ("def baselines", "def problems(case):\n    return 5\n\n\ndef baselines", "problems: it gave int"),
+            ("def baselines", "def problems(case):\n    return 1 / 0\n\n\ndef baselines", "problems: it raised Zero"),
+        ):
+            with self.subTest(after=after):
+                found = self.problems(before, after)
+                self.assertIn("task parity_task, case ", found[0])
+                self.assertTrue(any(words in problem for problem in found), found)
+
+    def test_functions_that_answer_otherwise_when_asked_again_are_named(self) -> None:
+        counter = "import itertools\nNUMBERS = itertools.count()\n"
+        for before, after, words in (
+            ("Is {case.input}", "Is {next(NUMBERS)}", "messages depends"),
+            ("len(output) < 5", "next(NUMBERS) % 2 == 0", "check: it answers otherwise"),
+        ):
+            with self.subTest(after=after):
+                made, cases = toy(self.folder, counter + TASK_SOURCE.replace(before, after))
+                self.assertTrue(any(words in problem for problem in problems_of(made, cases)))
+
+    def test_the_summary_counts_splits_tags_labels_checks_and_baselines(self) -> None:
+        made, cases = toy(self.folder)
+        summary = summary_of(made, cases)
+        self.assertEqual({"development": 2}, summary.splits)
+        self.assertEqual({"small": 1}, summary.tags)
+        self.assertEqual({"expected": {"yes": 1, "no": 1}}, summary.labels)
+        self.assertEqual(("right", "short"), summary.checks)
+        self.assertEqual((("always", "label"), ("label",)), (summary.baselines, summary.sees_labels))
+
+    def test_the_example_task_has_no_problems(self) -> None:
+        from benchkit.tasks.cases import read_cases
+        from benchkit.tasks.task import load_task
+        root = Path(__file__).resolve().parent.parent
+        self.assertEqual([], list(problems_of(load_task("triage_task", [root]), read_cases(root / "cases.json"))))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,180 @@
+"""The user's task: finding the module, its shape, the prompt it makes."""
+from __future__ import annotations
+
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from benchkit.basics.errors import Unusable
+from benchkit.basics.values import TaskName
+from benchkit.tasks.modules import load_module
+from benchkit.tasks.task import load_task, prompt_of
+from tests.recordings_samples import TASK_SOURCE, put_task, toy
+
+
+class InAFolder(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        path, modules = list(sys.path), set(sys.modules)
+        self.addCleanup(lambda: sys.path.__setitem__(slice(None), path))
+        self.addCleanup(lambda: [sys.modules.pop(name) for name in set(sys.modules) - modules])
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+
+class FindingModules(InAFolder):
+    def refused(self, name: str) -> str:
+        with self.assertRaises(Unusable) as caught:
+            load_module(name, [self.folder])
+        self.assertNotIn("\n", str(caught.exception))
+        return str(caught.exception)
+
+    def test_the_working_folder_comes_before_the_folder_of_the_door(self) -> None:
+        self.write("one/mine.py", "WHERE = 1")
+        self.write("two/mine.py", "WHERE = 2")
+        self.write("two/other.py", "WHERE = 3")
+        folders = [self.folder / "one", self.folder / "two"]
+        self.assertEqual((1, 3), (load_module("mine", folders).WHERE, load_module("other", folders).WHERE))
+
+    def test_a_module_is_run_anew_from_its_text(self) -> None:
+        for number in range(3):
+            self.write("mine.py", f"WHERE = {number}")
+            self.assertEqual(number, load_module("mine", [self.folder]).WHERE)
+        self.assertFalse((self.folder / "__pycache__").exists())
+
+    def test_a_module_in_a_package_is_found_by_its_dotted_name(self) -> None:
+        self.write("folder/__init__.py", "")
+        self.write("folder/mine.py", "WHERE = 1")
+        self.assertEqual(1, load_module("folder.mine", [self.folder]).WHERE)
+
+    def test_a_module_can_import_its_neighbours(self) -> None:
+        self.write("neighbour_of_mine.py", "WHERE = 7")
+        self.write("mine.py", "from neighbour_of_mine import WHERE")
+        self.assertEqual(7, load_module("mine", [self.folder]).WHERE)
+
+    def test_a_file_of_the_user_never_stands_in_for_one_of_python(self) -> None:
+        self.write("colorsys.py", "WHERE = 1")
+        self.write("mine.py", "import colorsys\nWHERE = hasattr(colorsys, 'WHERE')")
+        self.assertFalse(load_module("mine", [self.folder]).WHERE)
+
+    def test_names_of_the_kit_and_of_python_are_refused(self) -> None:
+        for name, owner in (("bench", "the kit"), ("benchkit.door", "the kit"), ("json", "Python"), ("token", "Python")):
+            with self.subTest(name=name):
+                self.assertIn(owner, self.refused(name))
+
+    def test_what_is_no_name_of_a_module_is_refused(self) -> None:
+        for name in ("", "a/b", "../a", "a.py ", "a..b", ".a", "é", "a-b", "x\n"):
+            with self.subTest(name=name):
+                self.refused(name)
+
+    def test_a_missing_module_is_refused_with_the_places_looked_at(self) -> None:
+        self.assertIn(str(self.folder), self.refused("nowhere"))
+        self.write("folder/__init__.py", "")
+        self.assertIn("no module folder.nowhere", self.refused("folder.nowhere"))
+
+    def test_whatever_happens_at_import_is_refused_with_file_and_line(self) -> None:
+        for text, words in (
+            ("x = 1\ndef (", "line 2: it is not Python"),
+            ("x = 1\nimport nowhere_at_all", "line 2: it cannot be imported: ModuleNotFoundError"),
+            ("\n\n1 / 0", "line 3: it cannot be imported: ZeroDivisionError"),
+            ("raise SystemExit('bye')", "SystemExit: bye"),
+            ("raise ValueError('a\\nb')", r"a\nb"),
+        ):
+            with self.subTest(text=text):
+                path = self.write("mine.py", text)
+                message = self.refused("mine")
+                self.assertIn(words, message)
+                self.assertIn(str(path), message)
+                self.assertNotIn("mine", sys.modules)
+
+
+class LoadingATask(InAFolder):
+    def refused(self, source: str) -> str:
+        put_task(self.folder, source)
+        with self.assertRaises(Unusable) as caught:
+            load_task("parity_task", [self.folder])
+        return str(caught.exception)
+
+    def test_a_task_is_what_its_module_holds(self) -> None:
+        task, _ = toy(self.folder)
+        self.assertEqual(TaskName("parity_task", "Parity", "1"), task.title)
+        self.assertEqual({"always", "label"}, set(task.baselines))
+        self.assertEqual(("label",), task.sees_labels)
+
+    def test_explain_and_baselines_may_be_left_out(self) -> None:
+        task, _ = toy(self.folder, TASK_SOURCE.partition("def explain")[0])
+        self.assertEqual((None, {}, ()), (task.explain, task.baselines, task.sees_labels))
+
+    def test_what_a_task_lacks_is_named(self) -> None:
+        for before, after, words in (
+            ("def messages", "def massages", "messages"), ("def schema", "def scheme", "schema"),
+            ("def check", "def chek", "check"), ('"Parity"', "5", "NAME"), ('"1"', '""', "VERSION"),
+            ('"Parity"', r'"a\nb"', "NAME"), ('("label",)', '("nobody",)', "nobody"), ('("label",)', '"label"', "SEES"),
+            ('return {"always"', 'return 5 + {"always"', "baselines() raised TypeError"),
+            ('return {"always": lambda case, seed: "yes"', 'return {"always": 5', "baselines() must give"),
+        ):
+            with self.subTest(after=after):
+                self.assertIn(before, TASK_SOURCE)
+                self.assertIn(words, self.refused(TASK_SOURCE.replace(before, after)))
+
+    def test_the_digest_of_the_source_does_not_follow_line_ends(self) -> None:
+        task, _ = toy(self.folder)
+        (self.folder / "parity_task.py").write_bytes(TASK_SOURCE.replace("\n", "\r\n").encode())
+        self.assertEqual(task.source_sha256, load_task("parity_task", [self.folder]).source_sha256)
+
+    def test_the_digest_of_the_source_follows_its_text(self) -> None:
+        task, _ = toy(self.folder)
+        other, _ = toy(self.folder, TASK_SOURCE + "# changed\n")
+        self.assertNotEqual(task.source_sha256, other.source_sha256)
+
+
+class MakingAPrompt(InAFolder):
+    def test_the_ask_follows_messages_and_schema_and_nothing_else(self) -> None:
+        task, cases = toy(self.folder)
+        ask = prompt_of(task, cases[0]).ask
+        checks, _ = toy(self.folder, TASK_SOURCE.replace("< 5", "< 6"))
+        self.assertEqual(ask, prompt_of(checks, cases[0]).ask)
+        for before, after in (("even?", "odd?"), ("return None", "return {}")):
+            with self.subTest(after=after):
+                other, _ = toy(self.folder, TASK_SOURCE.replace(before, after))
+                self.assertNotEqual(ask, prompt_of(other, cases[0]).ask)
+
+    def test_a_prompt_is_made_without_the_labels_in_hand(self) -> None:
+        task, cases = toy(self.folder, TASK_SOURCE.replace("{case.input} even", "{case.expected}{case.tags} even"))
+        self.assertEqual("Is None() even? yes or no", prompt_of(task, cases[0]).messages[0]["content"])
+
+    def test_prompts_of_another_shape_are_refused_with_task_case_and_field(self) -> None:
+        for statement, words in (
+            ("return []", "messages is not a list"), ("return 'x'", "messages is not a list"),
+            ("return [5]", "messages[0] is not"), ("return [{'role': 'user'}]", "messages[0] is not"),
+            ("return [{'role': 'user', 'content': 'x', 'name': 'y'}]", "messages[0] is not"),
+            ("return [{'role': 'tool', 'content': 'x'}]", "messages[0].role"),
+            ("return [{'role': [], 'content': 'x'}]", "messages[0].role"),
+            ("return [{'role': 'user', 'content': None}]", "messages[0].content"),
+            ("return [{'role': 'user', 'content': '\\ud800'}]", "messages[0].content"),
+            ("return case.expected['label']", "messages or schema raised TypeError"),
+        ):
+            with self.subTest(statement=statement):
+                task, cases = toy(self.folder, TASK_SOURCE.replace("return [{", f"{statement}\n    return [{{"))
+                with self.assertRaises(Unusable) as caught:
+                    prompt_of(task, cases[0])
+                self.assertIn(words, str(caught.exception))
+                self.assertIn("task parity_task, case two", str(caught.exception))
+
+    def test_schemas_that_are_no_json_object_are_refused(self) -> None:
+        for value in ("[]", "'json'", "{'a': {1, 2}}", "{'a': float('nan')}", "5", "1 / 0"):
+            with self.subTest(value=value):
+                task, cases = toy(self.folder, TASK_SOURCE.replace("return None", f"return {value}"))
+                with self.assertRaisesRegex(Unusable, "schema"):
+                    prompt_of(task, cases[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
