@@ -33,8 +33,8 @@ from benchkit.systems.system import Loaded, SystemOptions
 LOAD_S = 600.0
 SIGN_OF_LIFE_S = 10.0
 CHECK_S = 5.0
-GRACE_S = 0.8
-"""A reply that came just in time is still checked: a trial ends within its timeout and a second."""
+GRACE_S = 0.4
+"""A reply that came just in time is still checked, in two looks at most: a trial may end a second late, no more."""
 NEEDED_OPTIONS = ("temperature", "top_k", "top_p", "min_p", "repeat_penalty", "num_ctx", "num_predict")
 """Their defaults differ between versions of Ollama, so none is left to it; the seed is the trial's."""
 FIXED: Mapping[str, JSON] = {"stream": True, "think": False, "truncate": False, "shift": False, "keep_alive": "10m"}
@@ -122,7 +122,7 @@ class OllamaSystem:
             error.waited_s += waited_s
             self._gave_up = error.type in _LEAVES_THE_SERVER_BUSY
             if error.type == "Unreachable":
-                error.stops = self._gone()
+                error.stops = self._gone(request.deadline + waited_s)
             raise
         reply = replace(reply, waited_s=reply.waited_s + waited_s)
         self._check_still_served(reply, request.deadline + waited_s)
@@ -182,9 +182,13 @@ class OllamaSystem:
         self._gave_up = False
         return waited_s
 
-    def _gone(self) -> str | None:
+    def _look_until(self, deadline: float) -> float:
+        now = self._now()
+        return min(max(deadline, now + GRACE_S), now + CHECK_S)
+
+    def _gone(self, deadline: float) -> str | None:
         """The sentence for a server that does not even say its version; None if it does."""
-        answer = self._client.send(Call("GET", "/api/version"), self._now() + GRACE_S)
+        answer = self._client.send(Call("GET", "/api/version"), self._look_until(deadline))
         if answer.status == 200:
             return None
         return (f"the server at {self._client.address.url} is gone: start it again with `ollama serve`, "
@@ -192,15 +196,14 @@ class OllamaSystem:
 
     def _check_still_served(self, reply: Reply, deadline: float) -> None:
         """Raise TrialError (ModelChanged, Unreachable) unless the tag still means the digest that was opened."""
-        limit = min(max(deadline, self._now() + GRACE_S), self._now() + CHECK_S)
         try:
-            served = find(installed(self._client, limit), self._model.tag)
+            served = find(installed(self._client, self._look_until(deadline)), self._model.tag)
         except NoAnswer as error:
             message = f"the reply came, but the server then did not show its models ({error})"
-            raise _with_reply(TrialError("Unreachable", message, stops=self._gone()), reply) from None
-        digest = served.digest if served else "none"
-        if digest != self._digest:
-            message = f"{self._model.tag} is now served at digest {digest or 'unknown'}, not at {self._digest}"
+            raise _with_reply(TrialError("Unreachable", message, stops=self._gone(deadline)), reply) from None
+        if served is None or served.digest != self._digest:
+            now = f"served at digest {served.digest or 'unknown'}" if served else "not installed any more"
+            message = f"{self._model.tag} is now {now}; the run began with digest {self._digest}"
             raise _with_reply(TrialError("ModelChanged", message, stops=(
                 f"{message}: restore it and add --retry-errors, take another --log, or add --changed rerun")), reply)
 

@@ -1,0 +1,416 @@
+"""A model on an Ollama server as a system: who is let in, what is sent, what is retried, and what ends a run."""
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import threading
+import time
+import unittest
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+from unittest import mock
+
+import model_triage
+from benchkit.basics.canonical import canonical
+from benchkit.basics.clock import Clock, StopWish
+from benchkit.basics.errors import Interrupted, Surroundings, TrialError, Unusable
+from benchkit.basics.values import JSON, Reply, Request
+from benchkit.network.ollama_server import full_tag
+from benchkit.systems.ollama import FIXED, Model, OllamaSystem
+from benchkit.systems.system import SystemOptions
+from tests import fake_ollama
+from tests.fake_ollama import DIGEST, FakeOllama
+
+OTHER = "b" * 64
+SCHEMA: Mapping[str, JSON] = {"type": "object", "properties": {"z": {"type": "boolean"}, "a": {"type": "integer"}}}
+MESSAGES = ({"role": "system", "content": "Sort."}, {"role": "user", "content": "Hello"})
+BUSY = fake_ollama.status(503, '{"error":"server busy, please try again.  maximum pending requests exceeded"}')
+
+
+class WithServer(unittest.TestCase):
+    def setUp(self) -> None:
+        self.server = self.enterContext(FakeOllama())
+        self.stop = StopWish()
+        self.said: list[str] = []
+
+    def options(self, clock: Clock | None = None, **changed: Any) -> SystemOptions:
+        fields = {"host": self.server.host, "task": None, "cases": (), **changed}
+        return SystemOptions(clock=clock or Clock(), stop=self.stop, say=self.said.append, **fields)
+
+    def system(self, name: str = "smollm2:135m", **changed: Any) -> OllamaSystem:
+        return model_triage.system(name, self.options(**changed))
+
+    def refusal(self, name: str = "smollm2:135m", **changed: Any) -> str:
+        """The line of the Surroundings that `open` raises."""
+        with self.assertRaises(Surroundings) as caught:
+            self.system(name, **changed).open()
+        line = str(caught.exception)
+        self.assertTrue(line.isprintable(), line)
+        return line
+
+    def request(self, limit_s: float = 5.0, trial: int = 1) -> Request:
+        return Request("a", trial, 1, 1000 + trial, MESSAGES, SCHEMA, time.monotonic() + limit_s)
+
+    def opened(self, name: str = "smollm2:135m") -> OllamaSystem:
+        system = self.system(name)
+        system.open()
+        return system
+
+    def error(self, system: OllamaSystem, limit_s: float = 5.0) -> TrialError:
+        """The error of a trial, which ends within its limit and a second."""
+        start = time.monotonic()
+        with self.assertRaises(TrialError) as caught:
+            system.answer(self.request(limit_s))
+        self.assertLess(time.monotonic() - start, limit_s + 1.0)
+        return caught.exception
+
+
+class Opening(WithServer):
+    def test_a_model_that_is_there_is_opened_and_its_digest_goes_into_the_settings(self) -> None:
+        system = self.system()
+        self.assertIsNone(system.settings()["digest"])
+        self.assertEqual(system.open(), {"server": "ollama", "server_version": "0.32.15"})
+        self.assertEqual(system.settings(), {
+            "api": "/api/chat", "model": "smollm2:135m", "digest": DIGEST, "stream": True, "think": False,
+            "truncate": False, "shift": False, "keep_alive": "10m", "options": {
+                "temperature": 1.0, "top_k": 64, "top_p": 0.95, "min_p": 0.0, "repeat_penalty": 1.0,
+                "num_ctx": 4096, "num_predict": 160}})
+        canonical(system.settings())
+
+    def test_no_tag_means_latest_and_case_does_not_matter(self) -> None:
+        self.server.models = {"Phi:latest": DIGEST, "hf.co/Some/Model:Q4": OTHER}
+        self.assertEqual(self.opened("phi").settings()["model"], "phi:latest")
+        self.assertEqual(self.opened("hf.co/some/model:Q4").settings()["digest"], OTHER)
+        self.assertEqual(full_tag("localhost:5000/model"), "localhost:5000/model:latest")
+
+    def test_nobody_there_says_where_it_looked_how_to_start_it_and_the_offline_command(self) -> None:
+        self.server.stop()
+        line = self.refusal()
+        for words in (f"http://{self.server.host}", "`ollama serve`", "connection refused", "OLLAMA_HOST",
+                      "python3 bench.py --system baselines:keywords"):
+            self.assertIn(words, line)
+
+    def test_the_host_comes_from_the_flag_or_else_from_the_environment(self) -> None:
+        with mock.patch.dict(os.environ, {"OLLAMA_HOST": self.server.host}):
+            self.system(host=None).open()
+            with self.assertRaises(Unusable):
+                self.system(host="nowhere:x")
+        with mock.patch.dict(os.environ, {"OLLAMA_HOST": "user:sesame@127.0.0.1:x"}):
+            with self.assertRaisesRegex(Unusable, "^OLLAMA_HOST 127.0.0.1:x: the port") as caught:
+                self.system(host=None)
+            self.assertNotIn("sesame", str(caught.exception))
+
+    def test_a_password_in_the_address_is_in_no_error(self) -> None:
+        secret = f"user:sesame@{self.server.host}"
+        lines = [self.refusal("no-such-model", host=secret)]
+        self.server.models = {"smollm2:135m": ""}
+        lines.append(self.refusal(host=secret))
+        self.server.stop()
+        lines.append(self.refusal(host=secret))
+        self.assertNotIn("sesame", "".join(lines))
+
+    def test_what_is_not_ollama_is_told_so_with_what_it_said(self) -> None:
+        for fault, words in (
+                (fake_ollama.status(404, "<html>\x1b[31mNo</html>", "text/html"), r"HTTP 404, <html>\x1b[31mNo</html>"),
+                (fake_ollama.status(200, '{"error":"Unexpected endpoint or method."}'), "Unexpected endpoint"),
+                (fake_ollama.status(200, ""), "an empty body"), (fake_ollama.status(302, ""), "HTTP 302"),
+                (fake_ollama.raw_bytes(b"SSH-2.0-OpenSSH_9.6\r\n"), "SSH-2.0"),
+                (fake_ollama.status(200, '{"version":7}'), '{"version":7}')):
+            with self.subTest(words):
+                self.server.paths = {"/api/version": fault, "/api/tags": fault}
+                self.assertIn(words, self.refusal())
+                self.assertIn("is not Ollama", self.refusal())
+
+    def test_tags_without_a_version_is_another_server(self) -> None:
+        self.server.version = None
+        self.assertIn("it has /api/tags but no /api/version", self.refusal())
+
+    def test_a_server_that_does_not_list_its_models_is_told_so(self) -> None:
+        self.server.paths["/api/tags"] = fake_ollama.status(500, '{"error":"disk"}')
+        self.assertIn('does not list its models: GET /api/tags: HTTP 500, {"error":"disk"}', self.refusal())
+
+    def test_an_old_ollama_is_refused_and_a_build_from_source_is_not(self) -> None:
+        for version in ("0.5.13", "v0.9.0-rc1", "0.12.11"):
+            self.server.version = version
+            self.assertIn(f"version {version}, too old", self.refusal())
+        for version in ("0.13.0", "0.0.0", "1.0.0", "0.40.1-rc2", "nightly"):
+            self.server.version = version
+            self.assertEqual(self.system().open()["server_version"], version)
+
+    def test_a_model_that_is_not_there_lists_those_that_are_and_the_pull_line(self) -> None:
+        self.server.models = {f"m{number}:1b": OTHER for number in range(25)} | {"e\x1bvil:1b": OTHER}
+        line = self.refusal("gemma")
+        for words in ("has no model gemma4:e2b", "m0:1b, m1:1b", "and 6 more", "`ollama pull gemma4:e2b`"):
+            self.assertIn(words, line)
+        self.server.models = {}
+        self.assertIn("(installed: none)", self.refusal())
+
+    def test_another_digest_than_the_pinned_one_names_digest_tag_and_line(self) -> None:
+        self.server.models = {"gemma4:e2b": OTHER}
+        line = self.refusal("gemma")
+        pin = model_triage.MODELS["gemma"][1]
+        for words in (OTHER, pin, "--system model_triage:gemma4:e2b"):
+            self.assertIn(words, line)
+        place = re.search(r"model_triage\.py, line (\d+)$", line)
+        assert place is not None
+        text = Path(model_triage.__file__).read_text(encoding="utf-8").splitlines()
+        self.assertIn(pin, text[int(place[1]) - 1])
+
+    def test_a_pinned_model_is_opened_at_its_digest_and_a_full_tag_at_any(self) -> None:
+        for name, (tag, digest) in model_triage.MODELS.items():
+            self.server.models = {tag: digest}
+            self.assertEqual(self.opened(name).settings()["digest"], digest)
+            self.server.models = {tag: OTHER}
+            self.assertEqual(self.opened(tag).settings()["digest"], OTHER)
+
+    def test_a_model_without_a_digest_is_refused(self) -> None:
+        self.server.models = {"smollm2:135m": "short"}
+        self.assertIn("does not say the digest", self.refusal())
+
+    def test_a_model_that_runs_elsewhere_is_refused_unless_asked_for(self) -> None:
+        self.server.models = {"big:cloud": DIGEST, "big:120b-cloud": DIGEST, "near:1b": DIGEST}
+        self.server.remote = {"near:1b"}
+        for name in self.server.models:
+            with self.subTest(name):
+                self.assertIn("--allow-cloud", self.refusal(name))
+                self.system(name, allow_cloud=True).open()
+        self.server.stop()
+        self.assertIn("--allow-cloud", self.refusal("big:cloud"))
+
+    def test_a_model_that_cannot_be_meant_is_refused_before_any_request(self) -> None:
+        good = model_triage.OPTIONS
+        for model, words in (
+                (Model("a@sha256:" + DIGEST, good), "@sha256"), (Model("a b", good), "named name or name:tag"),
+                (Model("a\x1b", good), "named name or name:tag"), (Model("a", {}), "need a number for temperature"),
+                (Model("a", {**good, "seed": 1}), "hold a seed"), (Model("a", {**good, "num_predict": 0}), "1 or more"),
+                (Model("a", {**good, "num_predict": -1}), "1 or more"), (Model("a", {**good, "top_k": "40"}), "top_k")):
+            with self.subTest(words), self.assertRaises(Unusable) as caught:
+                OllamaSystem(model, self.options())
+            self.assertIn(words, str(caught.exception))
+            self.assertTrue(str(caught.exception).isprintable())
+        self.assertEqual(self.server.seen, [])
+
+
+class Warming(WithServer):
+    def test_a_model_is_loaded_with_the_options_of_its_requests_and_its_context_is_known(self) -> None:
+        system = self.opened()
+        loaded = system.warm()
+        self.assertEqual(loaded.context_length, 4096)
+        self.assertEqual((loaded.details or {})["family"], "fake")
+        self.assertLess(loaded.load_s, 2.0)
+        body = self.server.seen[-2].body
+        self.assertEqual(body, {"model": "smollm2:135m", "messages": [], **FIXED, "options": model_triage.OPTIONS})
+        self.assertEqual(self.server.chats(), [])
+
+    def test_what_is_not_said_of_a_loaded_model_is_unknown(self) -> None:
+        system = self.opened()
+        self.server.paths["/api/ps"] = fake_ollama.status(500)
+        self.assertEqual((system.warm().context_length, system.warm().details), (None, None))
+
+    def test_a_model_that_cannot_be_loaded_is_a_matter_of_the_surroundings(self) -> None:
+        system = self.opened()
+        self.server.paths["/api/chat"] = fake_ollama.status(500, '{"error":"model requires more system memory"}')
+        with self.assertRaisesRegex(Surroundings, "could not be loaded: HTTP 500: .*more system memory"):
+            system.warm()
+
+    def test_a_long_load_gives_a_sign_of_life_every_ten_seconds_and_ends_after_ten_minutes(self) -> None:
+        start = time.monotonic()
+        hurried = Clock(monotonic=lambda: start + (time.monotonic() - start) * 600)
+        system = self.system(clock=hurried)
+        system.open()
+        self.server.paths["/api/chat"] = fake_ollama.silent()
+        with self.assertRaisesRegex(Surroundings, "could not be loaded: no whole reply within the time limit"):
+            system.warm()
+        self.assertLess(time.monotonic() - start, 2.0)
+        self.assertGreaterEqual(len(self.said), 3)
+        self.assertRegex(self.said[0], r"^loading smollm2:135m: \d+ s so far$")
+
+
+class Answering(WithServer):
+    def test_a_trial_is_one_request_that_holds_everything(self) -> None:
+        reply = self.opened().answer(self.request(trial=7))
+        chat, = self.server.chats()
+        self.assertEqual(chat.body, {
+            "model": "smollm2:135m", "messages": list(MESSAGES), "format": SCHEMA, **FIXED,
+            "options": {**model_triage.OPTIONS, "seed": 1007}})
+        self.assertEqual(list(chat.body["format"]["properties"]), ["z", "a"])
+        self.assertEqual(reply.output, self.server.text_of(chat))
+        self.assertEqual((reply.finish, reply.retries, reply.waited_s), ("stop", 0, 0.0))
+        self.assertGreater(reply.latency_s or 0.0, reply.timings.first_token_s or 9.9)
+
+    def test_the_settings_and_the_seed_say_all_of_a_request_besides_messages_and_format(self) -> None:
+        system = self.opened()
+        body = dict(system.body_of(self.request()))
+        settings = dict(system.settings())
+        del settings["api"], settings["digest"], body["messages"], body["format"]
+        options = dict(cast(Mapping[str, JSON], body["options"]))
+        self.assertEqual(options.pop("seed"), 1001)
+        self.assertEqual({**body, "options": options}, settings)
+
+    def test_no_schema_is_no_format(self) -> None:
+        self.opened().answer(Request("a", 1, 1, 1001, MESSAGES, None, time.monotonic() + 5))
+        self.assertNotIn("format", self.server.chats()[0].body)
+
+    def test_foreign_text_goes_there_and_back_unharmed(self) -> None:
+        text = ' \n"\u2028\x00\x1b ä 😀 <think>x</think> '
+        self.server.answer = lambda model, messages, seed: text
+        self.assertEqual(self.opened().answer(self.request()).output, text)
+
+    def test_a_full_queue_is_asked_again_and_counted(self) -> None:
+        self.server.next(BUSY, BUSY)
+        reply = self.opened().answer(self.request())
+        self.assertEqual((reply.retries, len(self.server.chats())), (2, 3))
+        self.assertGreaterEqual(reply.waited_s, 1.5)
+        self.assertLess(reply.latency_s or 9.9, 0.5)
+
+    def test_a_queue_that_stays_full_is_busy_and_the_run_goes_on(self) -> None:
+        self.server.next(*[BUSY] * 9)
+        error = self.error(self.opened(), 1.0)
+        self.assertEqual((error.type, error.retries, error.stops), ("ServerBusy", 1, None))
+        self.assertGreaterEqual(error.waited_s, 0.5)
+
+    def test_a_server_that_restarts_is_waited_for(self) -> None:
+        system = self.opened()
+        self.server.stop()
+        threading.Timer(0.4, self.server.start).start()
+        reply = system.answer(self.request())
+        self.assertGreaterEqual(reply.retries, 2)
+        self.assertEqual(len(self.server.chats()), 1)
+
+    def test_a_server_that_is_gone_ends_the_run_with_what_to_do(self) -> None:
+        system = self.opened()
+        self.server.stop()
+        error = self.error(system, 1.0)
+        self.assertEqual((error.type, error.retries, error.latency_s), ("Unreachable", 2, None))
+        self.assertIn("`ollama serve`", error.stops or "")
+
+    def test_no_other_error_is_asked_again(self) -> None:
+        for fault, error_type in (
+                (fake_ollama.status(500), "ServerError"), (fake_ollama.status(429), "ServerError"),
+                (fake_ollama.status(302), "ServerError"), (fake_ollama.resets(), "BrokenReply"),
+                (fake_ollama.resets("Hel"), "BrokenReply"), (fake_ollama.raw_bytes(b""), "BrokenReply"),
+                (fake_ollama.status(200, ""), "BrokenReply"), (fake_ollama.lines(b"no"), "BadReply"),
+                (fake_ollama.raw_bytes(b"SSH-2.0\r\n"), "BadReply"), (fake_ollama.lines(), "BrokenReply"),
+                (fake_ollama.played("runner_killed_stream"), "BrokenReply"),
+                (fake_ollama.played("server_killed_stream"), "BrokenReply"),
+                (fake_ollama.played("token_repeat_stream"), "Unfinished"),
+                (fake_ollama.played("trunc_false_stream_tmpl"), "PromptTooLong")):
+            with self.subTest(error_type):
+                before = len(self.server.chats())
+                self.server.next(fault)
+                error = self.error(self.opened())
+                self.assertEqual((error.type, error.retries, error.stops), (error_type, 0, None))
+                self.assertEqual(len(self.server.chats()), before + 1)
+
+    def test_a_status_that_no_further_trial_can_pass_ends_the_run(self) -> None:
+        system = self.opened()
+        for code in (401, 403, 404):
+            self.server.next(fake_ollama.status(code, '{"error":"go away"}'))
+            error = self.error(system)
+            self.assertEqual(error.type, "ServerError")
+            self.assertIn(f"HTTP {code}: ", error.stops or "")
+
+    def test_a_trial_ends_in_time_whatever_the_server_does(self) -> None:
+        chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        token = b'{"message":{"content":"x"},"done":false}\n'
+        for name, fault, error_type in (
+                ("silent", fake_ollama.silent(0.6), "Timeout"),
+                ("stalls", fake_ollama.stalls("Hel", 0.6), "Timeout"),
+                ("drips", fake_ollama.drips(chunked + token, 0.01), "Timeout"),
+                ("blanks", fake_ollama.endless(chunked, b"1\r\n\n\r\n"), "Timeout"),
+                ("tokens", fake_ollama.endless(chunked, b"%x\r\n%s\r\n" % (len(token), token)), "Timeout")):
+            with self.subTest(name):
+                self.server.next(fault)
+                error = self.error(self.opened(), 0.5)
+                self.assertEqual((error.type, error.stops), (error_type, None))
+                self.assertGreater(error.latency_s or 0.0, 0.4)
+                self.assertEqual(error.partial[:3] if error.partial else None,
+                                 {"stalls": "Hel", "tokens": "xxx"}.get(name))
+
+    def test_a_flood_of_text_is_too_large(self) -> None:
+        line = json.dumps({"message": {"content": "x" * 60_000}, "done": False}).encode() + b"\n"
+        self.server.next(fake_ollama.endless(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+                                             b"%x\r\n%s\r\n" % (len(line), line)))
+        error = self.error(self.opened())
+        self.assertEqual((error.type, len(error.partial or "")), ("ReplyTooLarge", 512 * 1024))
+
+    def test_a_signal_ends_a_trial_at_once_in_a_request_and_between_two(self) -> None:
+        for fault in (fake_ollama.silent(), BUSY):
+            self.stop.signal = None
+            system = self.opened()
+            self.server.next(fault, fault)
+            threading.Timer(0.2, setattr, (self.stop, "signal", signal.SIGTERM)).start()
+            start = time.monotonic()
+            with self.assertRaises(Interrupted):
+                system.answer(self.request(30))
+            self.assertLess(time.monotonic() - start, 0.2 + 0.3)
+
+    def test_what_a_given_up_request_leaves_behind_is_not_the_next_trial_s_time(self) -> None:
+        system = self.opened()
+        self.server.next(fake_ollama.silent(1.2))
+        self.assertEqual(self.error(system, 0.5).type, "Timeout")
+        reply = system.answer(self.request(1.0))
+        self.assertGreater(reply.waited_s, 0.4)
+        self.assertLess(reply.latency_s or 9.9, 0.4)
+        _, probe, chat = self.server.chats()
+        self.assertEqual(probe.body["messages"], [MESSAGES[0], {"role": "user", "content": "."}])
+        self.assertEqual(probe.body["options"], {**chat.body["options"], "num_predict": 1})
+        self.assertEqual(system.answer(self.request()).waited_s, 0.0)
+
+    def test_a_server_that_stays_busy_costs_the_next_trial_no_more_than_its_timeout(self) -> None:
+        system = self.opened()
+        self.server.next(fake_ollama.silent(30))
+        self.error(system, 0.3)
+        for _ in range(2):
+            error = self.error(system, 0.3)
+            self.assertEqual((error.type, error.latency_s), ("Timeout", None))
+            self.assertIn("given up before", error.message)
+            self.assertGreater(error.waited_s, 0.2)
+
+
+class StillTheSameModel(WithServer):
+    def test_another_digest_after_a_reply_is_a_changed_model_and_ends_the_run(self) -> None:
+        system = self.opened()
+        whole = system.answer(self.request())
+        self.server.on_chat = lambda seen: self.server.models.update({"smollm2:135m": OTHER})
+        error = self.error(system)
+        self.assertEqual((error.type, error.partial), ("ModelChanged", whole.output))
+        self.assertIsNotNone(error.latency_s)
+        for words in (OTHER, DIGEST, "--retry-errors", "--log", "--changed rerun"):
+            self.assertIn(words, error.stops or "")
+
+    def test_a_model_that_was_removed_is_a_changed_one(self) -> None:
+        system = self.opened()
+
+        def answer_and_go(model: str, messages: object, seed: int) -> str:
+            self.server.models.clear()
+            return "bye"
+
+        self.server.answer = answer_and_go
+        error = self.error(system)
+        self.assertEqual((error.type, error.partial), ("ModelChanged", "bye"))
+        self.assertIn("not installed any more", error.message)
+
+    def test_a_server_that_shows_no_models_after_a_reply_keeps_the_text_and_the_run_if_it_lives(self) -> None:
+        system = self.opened()
+        self.server.paths["/api/tags"] = fake_ollama.status(500)
+        error = self.error(system)
+        self.assertEqual((error.type, error.partial), ("Unreachable", self.server.text_of(self.server.chats()[0])))
+        self.assertIsNone(error.stops)
+
+    def test_a_server_that_is_gone_after_a_reply_keeps_the_text_and_ends_the_run(self) -> None:
+        system = self.opened()
+        self.server.paths["/api/tags"] = self.server.paths["/api/version"] = fake_ollama.silent()
+        error = self.error(system, 0.3)
+        self.assertEqual((error.type, error.partial), ("Unreachable", self.server.text_of(self.server.chats()[0])))
+        self.assertIn("is gone", error.stops or "")
+
+    def test_the_check_comes_after_every_reply(self) -> None:
+        system = self.opened()
+        for trial in (1, 2):
+            self.assertIsInstance(system.answer(self.request(trial=trial)), Reply)
+        paths = [seen.path for seen in self.server.seen[2:]]
+        self.assertEqual(paths, ["/api/chat", "/api/tags"] * 2)
