@@ -77,11 +77,11 @@ class Fields:
             raise self.wrong(name, "a time such as 2026-11-30T12:00:00.000Z")
         return value
 
-    def integer(self, name: str, least: int = 0) -> int:
-        """A whole number from `least` to 2^53 - 1."""
+    def integer(self, name: str, least: int = 0, most: int = MOST_INTEGER) -> int:
+        """A whole number from `least` to `most`."""
         value = self._values.get(name)
-        if type(value) is not int or not least <= value <= MOST_INTEGER:
-            raise self.wrong(name, f"a whole number from {least}")
+        if type(value) is not int or not least <= value <= most:
+            raise self.wrong(name, f"a whole number from {least} to {most}")
         return value
 
     def integer_or_null(self, name: str) -> int | None:

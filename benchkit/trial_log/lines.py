@@ -29,6 +29,8 @@ MOST_LINE_BYTES = 4 * 1024 * 1024
 """A longer line is damage for a reader, and is never written."""
 MOST_CELLS = 20_000_000
 """A plan of more cells is refused: it would take more memory than a machine may have."""
+MOST_ATTEMPTS = 65_535
+"""So that an attempt takes two bytes of memory."""
 STOP_REASONS = ("complete", "budget", "selection", "interrupted", "error")
 _VERSION = 1
 
@@ -210,7 +212,7 @@ def _damage_of(values: Fields, item: object) -> Damage:
 def _plan_of(values: Fields) -> PlanLine:
     cases = tuple(_planned_case_of(values, item) for item in values.items("cases"))
     systems = tuple(_name_in(values, item) for item in values.items("systems"))
-    trials = values.integer("trials", least=1)
+    trials = values.integer("trials", 1, MOST_CELLS)
     if len({case.id for case in cases}) != len(cases):
         raise values.wrong("cases", "a list in which no id stands twice")
     if len(set(systems)) != len(systems):
@@ -244,11 +246,11 @@ def _loaded_of(values: Fields) -> LoadedLine:
 
 
 def _trial_of(values: Fields) -> TrialLine:
-    cell = Cell(values.name("system"), values.name("case"), values.integer("trial", least=1))
+    cell = Cell(values.name("system"), values.name("case"), values.integer("trial", 1, MOST_CELLS))
     if values.integer("seed") != cell.seed:
         raise values.wrong("seed", f"{cell.seed} (1000 + trial)")
     return TrialLine(
-        cell, values.integer("attempt", least=1), values.hex_16("request"), values.stamp("started_at"),
+        cell, values.integer("attempt", 1, MOST_ATTEMPTS), values.hex_16("request"), values.stamp("started_at"),
         _outcome_of(values), values.seconds_or_null("slept_s"))
 
 

@@ -1,0 +1,178 @@
+"""A file that only grows, has one writer, and says "written" only when the bytes are on the disk.
+
+Bytes once in the file never change and are never cut: after a failure the file is left as it is, and this
+writer is finished with it. What does not live here: what the bytes mean (trial_log/).
+"""
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from benchkit.basics.errors import KitError, Surroundings
+from benchkit.disk import locking
+from benchkit.disk.locking import LockedElsewhere
+from benchkit.disk.whole_files import make_folder, refusal, shown_path
+
+_TRIES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class DiskCalls:
+    """The calls that a disk can fail, as arguments, so that a failing disk can be stood in for."""
+
+    write: Callable[[int, memoryview], int] = os.write
+    sync: Callable[[int], None] = locking.sync
+    lock: Callable[[int], None] = locking.lock
+    sync_folder: Callable[[Path], None] = locking.sync_folder
+
+
+class AppendFile:
+    """An open, locked file; made by `open`. Use as a context manager, or `close` it."""
+
+    def __init__(self, path: Path, fd: int, calls: DiskCalls) -> None:
+        self._path, self._fd, self._calls = path, fd, calls
+        self._identity = os.fstat(fd)
+        self._size = self._identity.st_size
+        self._failure: KitError | None = None
+
+    @classmethod
+    def open(cls, path: Path | str, calls: DiskCalls | None = None) -> AppendFile:
+        """Make the file if it is missing, and lock it.
+
+        Raises LockedElsewhere, other Surroundings (no locks, read-only, a device, ...), or Unusable (a folder).
+        """
+        calls = calls or DiskCalls()
+        for _ in range(_TRIES):
+            fd = _opened(Path(path), calls)
+            try:
+                _check_regular(Path(path), fd)
+                _locked(Path(path), fd, calls)
+                if _stands_at(Path(path), fd):
+                    return cls(Path(path), fd, calls)
+            except BaseException:
+                os.close(fd)
+                raise
+            # between opening and locking, another file came to stand at the path: that one is meant
+            os.close(fd)
+        raise Surroundings(f"{shown_path(path)} is replaced again and again by another program")
+
+    @property
+    def size(self) -> int:
+        """Bytes in the file: those found, and those appended and synced."""
+        return self._size
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether an append failed: then nothing more can be appended by this writer."""
+        return self._failure is not None
+
+    def append(self, data: bytes) -> None:
+        """Return when all of `data` is at the end of the file and synced.
+
+        Raises Surroundings when it is not, or may not be; this is final: every later append raises the same,
+        since a sync that failed once can succeed the next time without the bytes being on the disk.
+        """
+        if self._failure is not None:
+            raise self._failure
+        try:
+            self._check_place()
+            self._write(data)
+            self._sync()
+        except KitError as failure:
+            self._failure = failure
+            raise
+        self._size += len(data)
+
+    def _check_place(self) -> None:
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            found = None
+        if found is None or not os.path.samestat(found, self._identity):
+            raise Surroundings(f"{shown_path(self._path)} was removed or replaced while it was written")
+        if found.st_size != self._size:
+            raise Surroundings(f"{shown_path(self._path)} was changed by another program while it was written")
+
+    def _write(self, data: bytes) -> None:
+        view = memoryview(data)
+        try:
+            # a full disk takes a part without an error, and says so only the next time
+            while view:
+                count = self._calls.write(self._fd, view)
+                if count <= 0:
+                    raise Surroundings(f"{shown_path(self._path)} takes no more bytes")
+                view = view[count:]
+        except OSError as error:
+            raise self._lost(error) from None
+
+    def _sync(self) -> None:
+        try:
+            self._calls.sync(self._fd)
+        except OSError as error:
+            raise self._lost(error) from None
+
+    def _lost(self, error: OSError) -> Surroundings:
+        reason = error.strerror or type(error).__name__
+        return Surroundings(
+            f"{shown_path(self._path)} cannot be written: {reason}; what was recorded before stays")
+
+    def close(self) -> None:
+        """Release the lock. Closing twice does nothing."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+            self._failure = self._failure or Surroundings(f"{shown_path(self._path)} is closed")
+
+    def __enter__(self) -> AppendFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _opened(path: Path, calls: DiskCalls) -> int:
+    flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        make_folder(path.parent)
+        fd = os.open(path, flags | os.O_CREAT, 0o666)
+        # an empty file may have been made just now, also by somebody whose power went before this
+        if os.fstat(fd).st_size == 0:
+            _sync_folder_of(path, fd, calls)
+        return fd
+    except (OSError, ValueError) as error:
+        raise refusal(path, "written", error) from None
+
+
+def _sync_folder_of(path: Path, fd: int, calls: DiskCalls) -> None:
+    try:
+        calls.sync_folder(Path(os.path.realpath(path)).parent)
+    except OSError:
+        os.close(fd)
+        raise
+
+
+def _check_regular(path: Path, fd: int) -> None:
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        raise Surroundings(f"{shown_path(path)} is no regular file, so nothing can be kept there")
+
+
+def _locked(path: Path, fd: int, calls: DiskCalls) -> None:
+    try:
+        calls.lock(fd)
+    except LockedElsewhere as error:
+        raise LockedElsewhere(f"{shown_path(path)}: {error}") from None
+    except Surroundings as error:
+        raise Surroundings(f"{shown_path(path)}: {error}") from None
+
+
+def _stands_at(path: Path, fd: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(fd))
+    except OSError:
+        return False

@@ -1,0 +1,195 @@
+"""Whole files: read within a limit, written whole or not at all.
+
+Every error says what is wrong with which file: Unusable for what was given, Surroundings for the disk around it.
+What does not live here: files that grow (appending.py), and what stands in a file.
+"""
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from benchkit.basics import strict_json
+from benchkit.basics.errors import KitError, Surroundings, Unusable
+from benchkit.basics.names import shown_line
+from benchkit.basics.values import JSON
+from benchkit.disk.locking import sync, sync_folder
+
+MOST_BYTES = 1024 * 1024 * 1024
+"""How much is read of a file when the caller names no limit."""
+_GIVEN_WRONG = {
+    errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.EILSEQ,
+    errno.EEXIST,
+}
+_HELD_ON_WINDOWS = {5, 32, 33}
+_PATIENCE_S = 2.5
+
+
+def shown_path(path: Path | str) -> str:
+    """A path as it may stand in a message: on one line, control characters shown."""
+    return shown_line(str(path), 300)
+
+
+def refusal(path: Path | str, doing: str, error: OSError | ValueError) -> KitError:
+    """The one-line error for a failed call on a path: `doing` is "read" or "written".
+
+    A path that cannot be meant is Unusable; a disk that is full, read-only or broken is Surroundings.
+    """
+    if isinstance(error, ValueError):
+        return Unusable(f"{shown_path(path)} cannot be {doing}: no file can have this name")
+    if doing == "read" and error.errno == errno.ENOENT:
+        return Unusable(f"{shown_path(path)}: there is no such file")
+    kind = Unusable if doing == "read" or error.errno in _GIVEN_WRONG else Surroundings
+    return kind(f"{shown_path(path)} cannot be {doing}: {error.strerror or type(error).__name__}")
+
+
+def open_to_read(path: Path | str) -> int:
+    """A descriptor of a regular file, for reading. Raises Unusable: missing, folder, device, unreadable."""
+    try:
+        # without O_NONBLOCK a named pipe would wait for a writer for ever
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
+    except (OSError, ValueError) as error:
+        raise refusal(path, "read", error) from None
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    is_folder = stat.S_ISDIR(os.fstat(fd).st_mode)
+    os.close(fd)
+    raise Unusable(f"{shown_path(path)} is {'a folder' if is_folder else 'no regular file'}; give a file")
+
+
+def read_whole(path: Path | str, most_bytes: int = MOST_BYTES) -> bytes:
+    """The bytes of a file. Raises Unusable: missing, a folder, unreadable, more than `most_bytes`."""
+    with os.fdopen(open_to_read(path), "rb") as file:
+        try:
+            data = file.read(most_bytes + 1)
+        except OSError as error:
+            raise refusal(path, "read", error) from None
+    if len(data) > most_bytes:
+        raise Unusable(f"{shown_path(path)} is larger than {most_bytes:,} bytes, the most that is read")
+    return data
+
+
+def read_json(path: Path | str, most_bytes: int = MOST_BYTES) -> JSON:
+    """The value of a JSON file, read strictly. Raises Unusable naming the file and the place in it."""
+    data = read_whole(path, most_bytes)
+    try:
+        return strict_json.parse(data)
+    except ValueError as error:
+        raise Unusable(f"{shown_path(path)}: {error}") from None
+
+
+def same_bytes(path: Path | str, chunks: Iterable[bytes]) -> bool:
+    """Whether the file is there and holds exactly these bytes; reads no further than the first difference."""
+    try:
+        file = os.fdopen(open_to_read(path), "rb")
+    except Unusable:
+        return False
+    with file:
+        return all(file.read(len(chunk)) == chunk for chunk in chunks) and file.read(1) == b""
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and the folders above it, durably; nothing if it is there. Raises OSError."""
+    if folder.is_dir():
+        return
+    make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    sync_folder(folder.parent)
+
+
+def write_whole(
+    path: Path | str, chunks: Iterable[bytes], *,
+    sync: Callable[[int], None] = sync, replace: Callable[[Path, Path], None] | None = None,
+) -> None:
+    """Write a file whole or not at all: to a temporary file beside it, synced, then put in its place.
+
+    Missing folders are made; a symbolic link is followed, its target replaced. What `chunks` raises passes
+    through, and leaves nothing behind. Raises Surroundings (disk full, read-only, ...) or Unusable (a folder).
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        _refuse_special(path, target)
+        make_folder(target.parent)
+        temporary, fd = _open_temporary(target)
+    except (OSError, ValueError) as error:
+        raise refusal(path, "written", error) from None
+    try:
+        _fill(path, fd, chunks, sync)
+        _put_in_place(path, temporary, target, replace or replace_patiently)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _refuse_special(path: Path | str, target: Path) -> None:
+    if target.is_dir():
+        raise Unusable(f"{shown_path(path)} is a folder; give a file")
+    if target.exists() and not target.is_file():
+        raise Surroundings(f"{shown_path(path)} is no regular file, so nothing can be kept there")
+
+
+def _open_temporary(target: Path) -> tuple[Path, int]:
+    # a name near the limit of the file system has no room for more, so only its head is taken
+    temporary = target.parent / f"{target.name[:40]}.partial-{secrets.token_hex(8)}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    return temporary, os.open(temporary, flags, 0o666)
+
+
+def _fill(path: Path | str, fd: int, chunks: Iterable[bytes], sync: Callable[[int], None]) -> None:
+    try:
+        for block in _blocks(chunks):
+            _write_all(path, fd, block)
+        try:
+            sync(fd)
+        except OSError as error:
+            raise refusal(path, "written", error) from None
+    finally:
+        os.close(fd)
+
+
+def _blocks(chunks: Iterable[bytes], size: int = 1024 * 1024) -> Iterator[bytes]:
+    block = bytearray()
+    for chunk in chunks:
+        block += chunk
+        if len(block) >= size:
+            yield bytes(block)
+            block.clear()
+    yield bytes(block)
+
+
+def _write_all(path: Path | str, fd: int, block: bytes) -> None:
+    view = memoryview(block)
+    try:
+        while view:
+            view = view[os.write(fd, view):]
+    except OSError as error:
+        raise refusal(path, "written", error) from None
+
+
+def _put_in_place(
+    path: Path | str, temporary: Path, target: Path, replace: Callable[[Path, Path], None],
+) -> None:
+    try:
+        replace(temporary, target)
+        sync_folder(target.parent)
+    except OSError as error:
+        raise refusal(path, "written", error) from None
+
+
+def replace_patiently(
+    source: Path, target: Path, *, replace: Callable[[Path, Path], None] = os.replace,
+    monotonic: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """`os.replace`, tried again for 2.5 s where a virus scanner of Windows holds one of the files."""
+    end = monotonic() + _PATIENCE_S
+    while True:
+        try:
+            return replace(source, target)
+        except OSError as error:
+            if getattr(error, "winerror", None) not in _HELD_ON_WINDOWS or monotonic() >= end:
+                raise
+        sleep(0.05)

@@ -1,0 +1,208 @@
+"""Which lines of a log count, and what they amount to: the rule of damage, in one pass.
+
+Damage is: bytes that are no whole line; a gap in `n` of a session, where nothing is left of the lines in it; a
+line that repeats an attempt. It is harmless behind the last line that counts, and where a session line names it;
+any other is refused. What does not live here: opening files (raw_lines.py, reader.py) and writing (writer.py).
+"""
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from benchkit.basics.canonical import is_whole
+from benchkit.basics.errors import Unusable
+from benchkit.basics.names import shown_line
+from benchkit.basics.values import Cell, Failure
+from benchkit.trial_log.cell_table import CellFacts, CellTable
+from benchkit.trial_log.changes import Changes
+from benchkit.trial_log.glance import Glimpse, glance
+from benchkit.trial_log.landmarks import Landmarks
+from benchkit.trial_log.lines import (
+    Damage,
+    Line,
+    LoadedLine,
+    Place,
+    PlanLine,
+    SessionLine,
+    StopLine,
+    SystemLine,
+    TrialLine,
+)
+from benchkit.trial_log.raw_lines import line_and_place, where_in
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """One session: its first line, what it loaded, how it ended, and what it recorded.
+
+    `loaded` is None if no model was loaded, `stop` if there was no orderly end. `trials` counts its trial lines;
+    `furthest` is the last position in the order of the plan that it recorded, -1 for none.
+    """
+
+    id: str
+    line: SessionLine
+    loaded: LoadedLine | None
+    stop: StopLine | None
+    trials: int
+    furthest: int
+
+
+@dataclass(slots=True)
+class _Tally:
+    """A session while it is counted. `line` is None where it was lost, `n` the number of the last line."""
+
+    id: str
+    number: int
+    n: int = -1
+    line: SessionLine | None = None
+    loaded: LoadedLine | None = None
+    stop: StopLine | None = None
+    trials: int = 0
+    furthest: int = -1
+
+
+class Accounting:
+    """One pass over the lines of a log. `take` every line in order, then read what it amounts to."""
+
+    def __init__(self, path: Path, landmarks: Landmarks, accept_damage: bool) -> None:
+        self._path, self._named, self._accepts = path, landmarks.named, accept_damage
+        self.table = CellTable(landmarks.plan) if landmarks.plan else None
+        self.unplanned: dict[Cell, CellFacts] = {}
+        self.changes = Changes()
+        self.pending: list[Damage] = []
+        self._first_pending = ""
+        self._tallies: dict[str, _Tally] = {}
+        self._current = _Tally("", 0)
+        self._number = self._offset = self._length = 0
+        self._behind_damage = self._has_damage = False
+        # per column of the table, the session that recorded it last: its first trial there is cold
+        self._seen_by = array("I", bytes(array("I").itemsize * (self.table.width if self.table else 0)))
+
+    @property
+    def sessions(self) -> tuple[SessionSummary, ...]:
+        """The sessions whose first line counts, in the order of the log."""
+        return tuple(
+            SessionSummary(tally.id, tally.line, tally.loaded, tally.stop, tally.trials, tally.furthest)
+            for tally in self._tallies.values() if tally.line)
+
+    def take(self, offset: int, length: int, data: bytes | None) -> bool:
+        """Count a line; whether it counts.
+
+        Raises Unusable for harmful damage, and for a whole line that says what it cannot.
+        """
+        self._number, self._offset, self._length = self._number + 1, offset, length
+        if self._named.all and self._named.covers(offset, length):
+            self._behind_damage = self._has_damage = True
+            return False
+        if data is None or not is_whole(data):
+            self._behind_damage = True
+            return self._note(Damage(offset, length), f"{length} bytes are no whole line (torn or altered)")
+        glimpse = glance(data)
+        if glimpse is None:
+            return self._take_line(*line_and_place(self._where(), data))
+        return self._take_trial(glimpse)
+
+    def _take_line(self, line: Line, place: Place) -> bool:
+        if (place.n == 0) != isinstance(line, SessionLine):
+            self._refuse('field "n" must be 0 in a session line, and only there')
+        if isinstance(line, TrialLine):
+            return self._take_trial(_glimpse_of(line, place))
+        if isinstance(line, SessionLine):
+            return self._take_session(line, place)
+        tally = self._follow(place.session, place.n)
+        if isinstance(line, PlanLine):
+            self.changes.take_plan(line, self._offset)
+        elif isinstance(line, SystemLine):
+            self.changes.take_system(line, self._offset)
+        elif isinstance(line, LoadedLine):
+            tally.loaded = line
+        else:
+            tally.stop = line
+        return True
+
+    def _take_session(self, line: SessionLine, place: Place) -> bool:
+        known = self._tallies.get(place.session)
+        if known and known.line:
+            return self._note(
+                Damage(self._offset, self._length), "the first line of a session stands there again")
+        self._follow(place.session, place.n).line = line
+        return True
+
+    def _take_trial(self, glimpse: Glimpse) -> bool:
+        if glimpse.n == 0:
+            self._refuse('field "n" must not be 0 in a trial line')
+        position = self.table.position(glimpse.system, glimpse.case, glimpse.trial) if self.table else None
+        if position is None or self.table is None:
+            return self._take_unplanned(glimpse)
+        if glimpse.attempt <= self.table.attempts(position):
+            return self._take_repeated(glimpse)
+        tally = self._follow(glimpse.session, glimpse.n)
+        column = position % self.table.width
+        is_cold = self._seen_by[column] != tally.number
+        self._seen_by[column] = tally.number
+        tally.trials += 1
+        tally.furthest = max(tally.furthest, position)
+        self.table.record(position, CellFacts(self._offset, glimpse.attempt, glimpse.error_type, is_cold))
+        return True
+
+    def _take_unplanned(self, glimpse: Glimpse) -> bool:
+        # a whole log plans before it records; in a damaged one the line that planned this may be lost
+        if not self._has_damage:
+            self._refuse(f'fields "system", "case", "trial": {_told(glimpse)} is in no plan of this log')
+        cell = Cell(glimpse.system, glimpse.case, glimpse.trial)
+        if cell in self.unplanned and glimpse.attempt <= self.unplanned[cell].attempts:
+            return self._take_repeated(glimpse)
+        self._follow(glimpse.session, glimpse.n)
+        self.unplanned[cell] = CellFacts(self._offset, glimpse.attempt, glimpse.error_type, False)
+        return True
+
+    def _take_repeated(self, glimpse: Glimpse) -> bool:
+        if glimpse.session == self._current.id and glimpse.n == self._current.n + 1:
+            self._current.n = glimpse.n
+        return self._note(
+            Damage(self._offset, self._length), f"{_told(glimpse)}, attempt {glimpse.attempt}, stands there again")
+
+    def _follow(self, session: str, n: int) -> _Tally:
+        """The line counts: see that it follows the last one of its session, and that no damage is before it."""
+        if session != self._current.id:
+            self._current = self._tallies.setdefault(session, _Tally(session, len(self._tallies) + 1))
+        tally = self._current
+        # what is left of lost lines stands right before this one: then it is that damage, not a gap
+        if n != tally.n + 1 and not self._behind_damage and not self._named.names_gap(self._offset):
+            self._note(Damage(self._offset, 0), f"lines are missing before it (n is {n}, not {tally.n + 1})")
+        tally.n, self._behind_damage = n, False
+        if self.pending and not self._accepts:
+            raise Unusable(
+                f"{self._first_pending}, and whole lines follow; put back the file as it was, or go on without "
+                "what is lost: bench.py --accept-damage")
+        return tally
+
+    def _note(self, damage: Damage, what: str) -> bool:
+        """Damage was found; a line that is damage does not count."""
+        self._has_damage = True
+        last = self.pending[-1] if self.pending else None
+        if last is None:
+            self._first_pending = f"{self._where()}: {what}"
+        if last and last.length and damage.length and last.offset + last.length == damage.offset:
+            self.pending[-1] = Damage(last.offset, last.length + damage.length)
+        else:
+            self.pending.append(damage)
+        return False
+
+    def _where(self) -> str:
+        return where_in(self._path, self._number, self._offset)
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise Unusable(f"{self._where()}: {what}")
+
+
+def _glimpse_of(line: TrialLine, place: Place) -> Glimpse:
+    error_type = line.outcome.error.type if isinstance(line.outcome, Failure) else None
+    cell = line.cell
+    return Glimpse(place.session, place.n, cell.system, cell.case, cell.trial, line.attempt, error_type)
+
+
+def _told(glimpse: Glimpse) -> str:
+    return f"trial {glimpse.trial} of case {shown_line(glimpse.case, 60)} by {shown_line(glimpse.system, 60)}"

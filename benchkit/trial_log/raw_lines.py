@@ -1,0 +1,97 @@
+r"""The lines of a log as bytes: one after the other, or the one at an offset; never more than one in memory.
+
+What does not live here: which lines count (accounting.py).
+"""
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchkit.basics import strict_json
+from benchkit.basics.canonical import is_whole
+from benchkit.basics.errors import Unusable
+from benchkit.disk.whole_files import open_to_read, refusal, shown_path
+from benchkit.trial_log.lines import MOST_LINE_BYTES, Line, Place, line_of, place_of
+
+_BUFFER_BYTES = 256 * 1024
+
+
+class LineSource:
+    """An open log, for reading; the file stays the same one even if another comes to stand at its path."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the log. Raises Unusable: missing, a folder, unreadable."""
+        self.path = path
+        self._file = os.fdopen(open_to_read(path), "rb", buffering=_BUFFER_BYTES)
+        self._stands_at = -1
+
+    def lines(self) -> Iterator[tuple[int, int, bytes | None]]:
+        r"""Offset, length with its "\n", and bytes without it, of every line from the start.
+
+        The bytes are None for a line of more than MOST_LINE_BYTES. Ends at the last newline there is: what
+        stands behind it is torn, or still being written.
+        """
+        offset = 0
+        try:
+            while line := self._read_at(offset):
+                if line[-1:] == b"\n":
+                    length, data = len(line), line[:-1]
+                elif (rest := self._rest_of(line)) is not None:
+                    length, data = len(line) + rest, None
+                else:
+                    return
+                start, offset = offset, offset + length
+                self._stands_at = offset
+                yield start, length, data
+        except OSError as error:
+            raise refusal(self.path, "read", error) from None
+
+    def _read_at(self, offset: int) -> bytes:
+        # whoever takes the lines one by one may read others in between
+        if self._stands_at != offset:
+            self._file.seek(offset)
+        self._stands_at = -1
+        return self._file.readline(MOST_LINE_BYTES + 1)
+
+    def _rest_of(self, piece: bytes) -> int | None:
+        """Bytes from the end of a full piece to the newline of its line; None where the file ends before."""
+        count = 0
+        while len(piece) > MOST_LINE_BYTES:
+            piece = self._file.readline(MOST_LINE_BYTES + 1)
+            count += len(piece)
+            if piece[-1:] == b"\n":
+                return count
+        return None
+
+    def at(self, offset: int) -> bytes:
+        r"""The whole line that begins at an offset, without its "\n". Raises Unusable if there is none."""
+        try:
+            line = self._read_at(offset)
+        except OSError as error:
+            raise refusal(self.path, "read", error) from None
+        if line[-1:] != b"\n" or not is_whole(line[:-1]):
+            raise Unusable(f"{shown_path(self.path)}: byte {offset}: the line was changed while it was read")
+        return line[:-1]
+
+    def close(self) -> None:
+        """Close the file. It is also closed when nobody holds this any more."""
+        self._file.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):
+            self._file.close()
+
+
+def line_and_place(where: str, data: bytes) -> tuple[Line, Place]:
+    """What a whole line says. Raises Unusable for what no line can say; `where` names file and line."""
+    try:
+        fields = strict_json.parse(data)
+        return line_of(fields), place_of(fields)
+    except ValueError as error:
+        raise Unusable(f"{where}: {error}") from None
+
+
+def where_in(path: Path, number: int, offset: int) -> str:
+    """A line of a log, as it stands in a message: file, line from 1, byte from 0."""
+    return f"{shown_path(path)}: line {number} (byte {offset})"

@@ -1,0 +1,185 @@
+"""Reading a trial log: what it amounts to, in one value that keeps the trials on the disk.
+
+Readers take no lock: a growing log is read up to its last newline.
+What does not live here: the rule of damage (accounting.py), and writing (writer.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+
+from benchkit.basics import strict_json
+from benchkit.basics.canonical import request_of
+from benchkit.basics.errors import Unusable
+from benchkit.basics.values import JSON, Cell
+from benchkit.disk.whole_files import shown_path
+from benchkit.trial_log.accounting import Accounting, SessionSummary
+from benchkit.trial_log.cell_table import CellFacts, CellTable
+from benchkit.trial_log.changes import Changes
+from benchkit.trial_log.landmarks import Landmarks, landmarks_of
+from benchkit.trial_log.lines import Damage, Line, Place, PlanLine, TrialLine, line_of
+from benchkit.trial_log.raw_lines import LineSource, line_and_place
+
+__all__ = ["SessionSummary", "TrialLog", "read_log"]
+
+
+@dataclass(frozen=True, slots=True)
+class TrialLog:
+    """A log as it was when it was read.
+
+    size       bytes up to the last newline; what stands behind it is torn, or still being written
+    lines      how many lines that is, damaged ones included
+    sessions   those whose first line counts, in order
+    plan       the last one; None if nothing is planned yet. Every cell asked about is one of its cells
+    settings   of each system, as last written
+    harmless   damage that was found and is not named yet (with `accept_damage`: all that is not named)
+    named      damage that a session line names
+    """
+
+    path: Path
+    size: int
+    lines: int
+    sessions: tuple[SessionSummary, ...]
+    plan: PlanLine | None
+    settings: Mapping[str, Mapping[str, JSON]]
+    harmless: tuple[Damage, ...]
+    named: tuple[Damage, ...]
+    _table: CellTable | None
+    _unplanned: Mapping[Cell, CellFacts]
+    _changes: Changes
+    _landmarks: Landmarks
+    _source: LineSource
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no whole session line: such a log is begun anew behind whatever it holds."""
+        return not self.sessions
+
+    def planned(self) -> PlanLine:
+        """The plan. Raises Unusable if there is none: nothing is recorded yet."""
+        if self.plan is not None:
+            return self.plan
+        damaged = sum(damage.length for damage in self.harmless)
+        told = f" ({damaged:,} bytes of it are damaged)" if damaged else ""
+        raise Unusable(f"{shown_path(self.path)}: nothing recorded yet{told}; record with bench.py --log")
+
+    @property
+    def has_unplanned(self) -> bool:
+        """Whether trials are there that no plan holds, as can be in a damaged log that lost its plan line.
+
+        They count as recorded when a plan line that holds them is written and the log is read again.
+        """
+        return bool(self._unplanned)
+
+    def facts(self, cell: Cell) -> CellFacts | None:
+        """The last attempt at a cell; None if there is none."""
+        position = self.position(cell)
+        if self._table is None or position is None:
+            return self._unplanned.get(cell)
+        return self._table.facts(position)
+
+    def position(self, cell: Cell) -> int | None:
+        """The number of a cell in the order of the plan, from 0; None if it is not planned."""
+        return self._table.position(cell.system, cell.case, cell.trial) if self._table else None
+
+    def attempts(self, cell: Cell) -> int:
+        """The number of the last attempt at a cell; 0 if there is none."""
+        facts = self.facts(cell)
+        return facts.attempts if facts else 0
+
+    def is_recorded(self, cell: Cell) -> bool:
+        """Whether a cell has an attempt that counts: one that was asked what the cell asks now."""
+        facts = self.facts(cell)
+        return facts is not None and not self._is_other_request(cell, facts)
+
+    def is_stale(self, cell: Cell) -> bool:
+        """Whether the last attempt at a cell was asked something else than the cell asks now."""
+        facts = self.facts(cell)
+        return facts is not None and self._is_other_request(cell, facts)
+
+    def is_cold(self, cell: Cell) -> bool:
+        """Whether the last attempt at a cell was the first of its system and case in its session."""
+        facts = self.facts(cell)
+        return facts is not None and facts.is_cold
+
+    def error_type(self, cell: Cell) -> str | None:
+        """Why the last attempt at a cell is incomplete; None if it is not, or if there is none."""
+        facts = self.facts(cell)
+        return facts.error_type if facts else None
+
+    def trial(self, cell: Cell) -> TrialLine:
+        """The last attempt at a cell, read from the disk. Raises LookupError if there is none."""
+        facts = self.facts(cell)
+        if facts is None:
+            raise LookupError(f"no attempt at {cell} is recorded")
+        return self._trial_at(facts.offset)
+
+    def trials(self, system: str) -> Iterator[TrialLine]:
+        """The last attempts at all recorded cells of a system, in the order of the plan, read one by one."""
+        for cell in self._table.recorded() if self._table else ():
+            if cell.system == system and self.is_recorded(cell):
+                yield self.trial(cell)
+
+    def lines_that_count(self) -> Iterator[tuple[Line, Place]]:
+        """Every line that is not damage, in the order of the log, read one by one."""
+        accounting = Accounting(self.path, self._landmarks, accept_damage=True)
+        for offset, length, data in _lines_to(self.size, self._source):
+            if accounting.take(offset, length, data) and data is not None:
+                yield line_and_place(f"{shown_path(self.path)}: byte {offset}", data)
+
+    def _trial_at(self, offset: int) -> TrialLine:
+        try:
+            line = line_of(strict_json.parse(self._source.at(offset)))
+        except ValueError as error:
+            raise Unusable(f"{shown_path(self.path)}: byte {offset}: {error}") from None
+        if not isinstance(line, TrialLine):
+            raise Unusable(f"{shown_path(self.path)}: byte {offset}: the line was changed while it was read")
+        return line
+
+    def _is_other_request(self, cell: Cell, facts: CellFacts) -> bool:
+        if facts.offset < self._changes.changed_at(cell) or cell in self._unplanned:
+            return True
+        if facts.offset > self._changes.known_at(cell):
+            return False
+        return self._trial_at(facts.offset).request != self._request_of(cell)
+
+    def _request_of(self, cell: Cell) -> str | None:
+        asks = [case.ask for case in self.plan.cases if case.id == cell.case] if self.plan else []
+        if not asks or cell.system not in self.settings:
+            return None
+        return request_of(asks[0], self.settings[cell.system], cell.seed)
+
+
+def read_log(path: Path | str, *, accept_damage: bool = False) -> TrialLog:
+    """Read a log. Raises Unusable: no such file, harmful damage (with file, line and byte), impossible content.
+
+    With `accept_damage` no damage is harmful: all that no session line names is in `harmless`.
+    """
+    source = LineSource(Path(path))
+    landmarks = landmarks_of(source)
+    accounting = Accounting(source.path, landmarks, accept_damage)
+    if landmarks.has_session:
+        for offset, length, data in _lines_to(landmarks.size, source):
+            accounting.take(offset, length, data)
+    return _log_of(source, landmarks, accounting)
+
+
+def _lines_to(size: int, source: LineSource) -> Iterator[tuple[int, int, bytes | None]]:
+    # the log may have grown since its size was taken
+    return takewhile(lambda line: line[0] < size, source.lines())
+
+
+def _log_of(source: LineSource, landmarks: Landmarks, accounting: Accounting) -> TrialLog:
+    harmless = tuple(accounting.pending)
+    if not landmarks.has_session and landmarks.size:
+        harmless = (Damage(0, landmarks.size),)
+    lines, sessions = accounting.changes.system_lines, accounting.sessions
+    return TrialLog(
+        path=source.path, size=landmarks.size, lines=landmarks.lines, sessions=sessions,
+        plan=landmarks.plan if sessions else None,
+        settings={name: line.settings for name, line in lines.items()},
+        harmless=harmless, named=landmarks.named.all,
+        _table=accounting.table if sessions else None, _unplanned=accounting.unplanned,
+        _changes=accounting.changes, _landmarks=landmarks, _source=source)

@@ -1,0 +1,136 @@
+"""Writing a trial log: one writer, one line at a time, and each is on the disk before the call returns.
+
+A torn tail is closed with a newline and named, never cut. What does not live here: which cell runs when.
+"""
+from __future__ import annotations
+
+import secrets
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+
+from benchkit.basics import strict_json
+from benchkit.basics.errors import KitError, Surroundings, Unusable
+from benchkit.disk.appending import AppendFile, DiskCalls
+from benchkit.disk.locking import LockedElsewhere
+from benchkit.disk.whole_files import shown_path
+from benchkit.trial_log.glance import glance
+from benchkit.trial_log.lines import (
+    MOST_LINE_BYTES,
+    Line,
+    LoadedLine,
+    Place,
+    PlanLine,
+    SessionLine,
+    StopLine,
+    SystemLine,
+    TrialLine,
+    bytes_of,
+    line_of,
+)
+from benchkit.trial_log.reader import TrialLog, read_log
+
+
+class LogWriter:
+    """The one writer of a log; made by `open`. Use as a context manager, or `close` it."""
+
+    def __init__(self, path: Path, file: AppendFile, session: str, accept_damage: bool) -> None:
+        self._path, self._file, self._session, self._accepts = path, file, session, accept_damage
+        self._n = 0
+
+    @classmethod
+    def open(
+        cls, path: Path | str, *, session: str | None = None, accept_damage: bool = False,
+        calls: DiskCalls | None = None,
+    ) -> LogWriter:
+        """Make the log if it is missing, and lock it. Nothing is written.
+
+        `session` is the id of the session to begin (16 hex digits; random if None). Raises Surroundings: another
+        run holds it (its process id is named), no locks, read-only; Unusable: a folder.
+        """
+        try:
+            file = AppendFile.open(path, calls)
+        except LockedElsewhere:
+            raise Surroundings(
+                f"{shown_path(path)} is in use by another run{_holder(Path(path))}; "
+                "wait for its end, or give another --log") from None
+        return cls(Path(path), file, session or secrets.token_hex(8), accept_damage)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a write or a sync failed: then nothing more can be written, not even a stop line."""
+        return self._file.has_failed
+
+    def read(self) -> TrialLog:
+        """The log as it is, under the lock. Raises Unusable as `read_log` does."""
+        return read_log(self._path, accept_damage=self._accepts)
+
+    def begin(self, line: SessionLine, log: TrialLog | None = None) -> TrialLog:
+        """Close a torn tail, and write the first line of the session, which names all damage that may be named.
+
+        `log` is what `read` gave, if it was called. Returns the log the session goes on from; a line that had lost
+        only its newline counts in it. Raises Surroundings when the line is not on the disk.
+        """
+        log = log or self.read()
+        if self._file.size > log.size:
+            self._file.append(b"\n")
+            log = self.read()
+        self._append(replace(line, damage=log.harmless))
+        return log
+
+    def plan(self, line: PlanLine) -> None:
+        """Write what is planned from here on."""
+        self._append(line)
+
+    def system(self, line: SystemLine) -> None:
+        """Write a system's settings from here on."""
+        self._append(line)
+
+    def loaded(self, line: LoadedLine) -> None:
+        """Write what loading took."""
+        self._append(line)
+
+    def trial(self, line: TrialLine) -> None:
+        """Write a trial. When this returns, the trial is recorded, and not before."""
+        self._append(line)
+
+    def stop(self, line: StopLine) -> None:
+        """Write that the session ended in order."""
+        self._append(line)
+
+    def _append(self, line: Line) -> None:
+        """Raises Surroundings when the line is not on the disk, and ValueError for one that no reader would take."""
+        if (self._n == 0) != isinstance(line, SessionLine):
+            raise RuntimeError("a session is begun once, and before anything else")
+        data = bytes_of(line, Place(self._session, self._n))
+        self._check_readable(data)
+        self._file.append(data)
+        self._n += 1
+
+    def _check_readable(self, data: bytes) -> None:
+        # what is in the log stays there: a line that makes it unreadable must not get in
+        if len(data) > MOST_LINE_BYTES:
+            raise Unusable(f"{shown_path(self._path)}: a line of {len(data):,} bytes is more than a log takes")
+        if glance(data[:-1]) is None:
+            line_of(strict_json.parse(data[:-1]))
+
+    def close(self) -> None:
+        """Release the lock. Closing twice does nothing."""
+        self._file.close()
+
+    def __enter__(self) -> LogWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _holder(path: Path) -> str:
+    # the pid is told, never acted on: the holder is whoever has the lock
+    try:
+        sessions = read_log(path, accept_damage=True).sessions
+    except KitError:
+        return ""
+    return f" (process {sessions[-1].line.pid})" if sessions else ""
