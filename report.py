@@ -53,10 +53,12 @@ def report(options: argparse.Namespace) -> int:
     """Read the runs, write what was asked for, print the text."""
     from benchkit.reports.text import text_report
     runs = reports_of(options.runs, options.out)
-    text = case_texts(runs, options.case, paint_for(sys.stdout)) if options.case is not None else None
+    paint = paint_for(sys.stdout)
+    text = text_report(runs, paint) if options.case is None else case_texts(runs, options.case, paint)
     if options.out is not None:
         write_json(options.out, runs)
-    sys.stdout.write(text_report(runs, paint_for(sys.stdout)) if text is None else text)
+    # line by line: an unbuffered stdout takes a part of one large write for the whole when its reader leaves
+    sys.stdout.writelines(text.splitlines(keepends=True))
     return door.DONE
 
 

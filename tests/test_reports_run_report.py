@@ -2,19 +2,21 @@
 from __future__ import annotations
 
 import unittest
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from benchkit.basics.values import ErrorFacts, Timings, Usage
 from benchkit.reports.by_case import by_case
 from benchkit.reports.case_rows import case_rows, in_state, never_passed
-from benchkit.reports.confusion import LONGEST_LABEL, MOST_LABELS, NO_LABEL, confusions_of, labels_in
+from benchkit.reports.confusion import LONGEST_LABEL, MOST_LABELS, NO_LABEL, Confusion, confusions_of, labels_in
 from benchkit.reports.failures import CheckCount, Reason, failed_checks, failures_of
 from benchkit.reports.run_report import report_of
 from benchkit.reports.speed import latency_of, speed_of
 from benchkit.reports.tags import tag_rows
 from benchkit.reports.unjudged import Unjudged, unjudged_of
 from benchkit.statistics.estimators import State
+from benchkit.statistics.intervals import Interval
 from benchkit.statistics.percentiles import Latency
 from tests.reports_samples import SESSION, WORKED_SUITE, case, changed, record, result
 
@@ -98,8 +100,7 @@ class Extremes(unittest.TestCase):
     def test_an_interval_is_made_once_for_equal_counts(self) -> None:
         calls = []
 
-        def interval(passed: int, trials: int):  # type: ignore[no-untyped-def]
-            from benchkit.statistics.intervals import Interval
+        def interval(passed: int, trials: int) -> Interval:
             calls.append((passed, trials))
             return Interval(0.0, 1.0)
 
@@ -115,7 +116,8 @@ class WhyTrialsFailed(unittest.TestCase):
             replace(result("A", 3, "+"), checks={"parses": True, "label": True, "size": True}), result("A", 4, "n")]
         failures = failures_of(results)
         self.assertEqual((failures.judged, failures.failed), (3, 2))
-        self.assertEqual(failures.checks, (CheckCount("parses", 0, 0), CheckCount("label", 2, 1), CheckCount("size", 1, 0)))
+        self.assertEqual(failures.checks, (
+            CheckCount("parses", 0, 0), CheckCount("label", 2, 1), CheckCount("size", 1, 0)))
 
     def test_explanations_are_counted_most_frequent_first_and_equal_ones_by_name(self) -> None:
         texts = ["got b", "got a", "got c", "got c"]
@@ -149,16 +151,16 @@ class WhichAnswerForWhich(unittest.TestCase):
             with self.subTest(text=text):
                 self.assertEqual(labels_in(text), labels)
 
-    def table(self, **changes: object):  # type: ignore[no-untyped-def]
+    def table(self, explain: dict[str, str] | None) -> Sequence[Confusion]:
         run = record({"A": "+-", "B": "+-"})
         run = replace(run, cases=(case("A"), case("B", expected={"label": "spam"})))
         results = list(run.results)
         results[1] = replace(results[1], explain={"label": "expected bug, got spam"})
-        results[3] = replace(results[3], **{"explain": {"label": "expected spam, got bug"}, **changes})
+        results[3] = replace(results[3], explain=explain)
         return confusions_of(by_case(replace(run, results=tuple(results))))
 
     def test_the_right_answers_stand_on_the_diagonal(self) -> None:
-        (table,) = self.table()
+        (table,) = self.table({"label": "expected spam, got bug"})
         self.assertEqual((table.check, table.expected, table.got), ("label", ("bug", "spam"), ("bug", "spam")))
         self.assertEqual(table.counts, ((1, 1), (1, 1)))
 

@@ -158,7 +158,7 @@ def complete_rounds(record: RunRecord) -> tuple[int, int]:
 
 def _short_percentiles(run: Run) -> Iterator[Caution]:
     columns = (("warm", run.speed.warm), ("cold", run.speed.cold))
-    missing = [f"{', '.join(names)} of the {column.n} {kind} trials"
+    missing = [f"{', '.join(names)} of {count_of(column.n, kind + ' trial')}"
                for kind, column in columns if (names := _missing_percentiles(column))]
     if missing:
         needs = ", ".join(f"p{percent} {TRIALS_NEEDED[percent]}" for percent in PERCENTS[1:])

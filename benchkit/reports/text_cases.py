@@ -55,8 +55,8 @@ def flaky_lines(run: RunReport) -> Iterator[str]:
 
 def never_lines(run: RunReport) -> Iterator[str]:
     """The cases of which no judged trial passed."""
-    yield from _trouble(never_passed(run.cases), f"every case of {run.coverage.cases} with a judged trial passed once"
-                        if run.coverage.cases_touched else "no trial was judged")
+    none = f"every one of {count_of(run.coverage.cases_touched, 'case')} with a judged trial passed at least once"
+    yield from _trouble(never_passed(run.cases), none if run.coverage.cases_touched else "no trial was judged")
 
 
 def _trouble(rows: Sequence[CaseRow], none: str) -> Iterable[str]:

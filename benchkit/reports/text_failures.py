@@ -24,6 +24,9 @@ NO_TRIAL = "."
 def failure_lines(run: RunReport) -> Iterator[str]:
     """By check, then by explanation."""
     failures = run.failures
+    if not failures.judged:
+        yield INDENT + "no trial was judged"
+        return
     if not failures.failed:
         yield f"{INDENT}no judged trial failed ({failures.judged} of {failures.judged} passed)"
         return

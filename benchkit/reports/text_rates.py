@@ -68,9 +68,12 @@ def pass_lines(run: RunReport) -> Iterator[str]:
         "error of a re-run",
         INDENT)
     yield ""
-    yield f"{INDENT}    " + f"{'pass@k: at least one of k tries passes':<45}" + "pass^k: all of k tries pass"
     columns = [right("k"), *_METRIC, *_METRIC, left("cases done")]
-    yield from table(columns, (_pass_row(at_k, run.coverage.cases) for at_k in run.suite))
+    titles, *rows = table(columns, (_pass_row(at_k, run.coverage.cases) for at_k in run.suite))
+    at = titles.index("worst")
+    hat = titles.index("worst", at + 1)
+    yield " " * at + f"{'pass@k: at least one of k tries passes':<{hat - at}}pass^k: all of k tries pass"
+    yield from [titles, *rows]
     yield ""
     yield from wrapped(
         f"a case that fails 1 time in {FLAKE.denominator} looks stable in {percent(run.flake_unseen)} % of runs "

@@ -1,0 +1,170 @@
+"""Every warning that a report owes its reader: when it stands there, when not, and its code."""
+from __future__ import annotations
+
+import unittest
+from dataclasses import replace
+
+from benchkit.recordings.run_record import RunRecord
+from benchkit.reports.cautions import (
+    Caution,
+    complete_rounds,
+    count_of,
+    names_of,
+    session_differences,
+    temperature_of,
+)
+from benchkit.reports.run_report import report_of
+from benchkit.statistics.intervals import anytime
+from tests.reports_samples import SESSION, WORKED_SUITE, changed, record, result
+
+WARM = {"options": {"temperature": 1.0}}
+
+
+def cautions(run: RunRecord) -> dict[str, str]:
+    """The cautions of a run by code; a code stands once."""
+    found: tuple[Caution, ...] = report_of(run, "run").cautions
+    codes = [caution.code for caution in found]
+    assert len(set(codes)) == len(codes), codes
+    return {caution.code: caution.text for caution in found}
+
+
+class WhenAWarningStands(unittest.TestCase):
+    def test_each_reason_brings_its_code_and_its_absence_none(self) -> None:
+        plain = record({"A": "+-", "B": "-+"})
+        slept = replace(plain, results=(replace(plain.results[0], slept_s=31.0), *plain.results[1:]))
+        two = replace(plain, sessions=(SESSION, SESSION))
+        for code, run in (
+                ("k-above-k-max", record(WORKED_SUITE)),
+                ("identical-outputs", replace(changed(plain, output="same"), settings=WARM)),
+                ("repeated-seeds", changed(plain, seed=7)),
+                ("cut-off-answers", changed(plain, finish="length")),
+                ("empty-answers", changed(plain, output=" \n")),
+                ("reasoning-only-answers", changed(plain, output="", reasoning="let me think")),
+                ("never-passed", record({"A": "--"})),
+                ("several-attempts", changed(plain, attempts=2)),
+                ("sessions-differ", replace(two, sessions=(SESSION, replace(SESSION, hardware="another")))),
+                ("several-sessions", two),
+                ("percentile-needs-more", plain),
+                ("latency-includes-queue", replace(plain, settings={"parallel": 4})),
+                ("machine-slept", slept)):
+            with self.subTest(code=code):
+                self.assertIn(code, cautions(run))
+                if code != "percentile-needs-more":
+                    self.assertNotIn(code, cautions(plain))
+
+    def test_a_run_that_gives_no_cause_has_no_warning(self) -> None:
+        run = changed(record({f"C{number}": "+-" * 60 for number in range(2)}), cold=False)
+        self.assertEqual(cautions(run), {})
+
+    def test_the_texts_name_figures_with_their_denominators(self) -> None:
+        self.assertEqual(
+            cautions(record(WORKED_SUITE))["k-above-k-max"],
+            "from k = 1 on, completed-only values are over fewer than all 4 cases, and may lie outside worst and best")
+        self.assertEqual(
+            cautions(changed(record({"A": "+-", "B": "-+"}), attempts=3))["several-attempts"],
+            "4 of 4 started trials took several attempts (at most 3); the last one counts")
+        self.assertIn("1 of 2 cases",
+                      cautions(replace(record({"A": "+-", "B": "--"}), settings=WARM,
+                                       results=(*record({"A": "+-"}).results,
+                                                *changed(record({"B": "--"}), output="x").results)))
+                      ["identical-outputs"])
+
+
+class IdenticalOutputs(unittest.TestCase):
+    def test_they_are_no_surprise_at_temperature_0_or_without_one(self) -> None:
+        same = changed(record({"A": "++"}), output="same")
+        for settings in ({}, {"temperature": 0}, {"options": {"temperature": 0.0}}, {"options": None}):
+            with self.subTest(settings=settings):
+                self.assertNotIn("identical-outputs", cautions(replace(same, settings=settings)))
+
+    def test_one_judged_trial_is_not_identical_with_anything(self) -> None:
+        self.assertNotIn("identical-outputs", cautions(replace(record({"A": "+n"}), settings=WARM)))
+
+    def test_incomplete_trials_are_left_out(self) -> None:
+        run = replace(changed(record({"A": "++"}), output="same"), trials=3, settings=WARM)
+        run = replace(run, results=(*run.results, result("A", 3, "n")))
+        self.assertIn("identical-outputs", cautions(run))
+
+    def test_the_temperature_is_found_among_settings_and_their_options(self) -> None:
+        for settings, temperature in (
+                ({"temperature": 0.7}, 0.7), ({"options": {"temperature": 1}}, 1.0), ({}, None),
+                ({"options": {"temperature": "hot"}}, None), ({"options": [1]}, None)):
+            with self.subTest(settings=settings):
+                self.assertEqual(temperature_of(settings), temperature)
+
+
+class OddAnswers(unittest.TestCase):
+    def test_an_empty_answer_behind_reasoning_is_counted_as_that_alone(self) -> None:
+        run = record({"A": "+-"})
+        run = replace(run, results=(replace(run.results[0], output="", reasoning="hm"),
+                                    replace(run.results[1], output="", reasoning=" ")))
+        found = cautions(run)
+        self.assertTrue(found["reasoning-only-answers"].startswith("1 of 2 answers"))
+        self.assertTrue(found["empty-answers"].startswith("1 of 2 answers"))
+
+    def test_a_trial_without_an_answer_is_not_empty(self) -> None:
+        self.assertNotIn("empty-answers", cautions(record({"A": "nn"})))
+
+
+class CasesThatNeverPass(unittest.TestCase):
+    def test_one_failed_trial_is_no_ground_to_suspect_a_label(self) -> None:
+        self.assertNotIn("never-passed", cautions(record({"A": "-n"})))
+
+    def test_the_first_ids_are_named_and_the_others_counted(self) -> None:
+        text = cautions(record({f"case-{number}": "--" for number in range(7)}))["never-passed"]
+        self.assertTrue(text.startswith("7 cases of 7 never passed"), text)
+        self.assertIn("case-4 and 2 more", text)
+        self.assertNotIn("case-5", text)
+
+
+class Sessions(unittest.TestCase):
+    def test_what_differs_is_named(self) -> None:
+        second = replace(SESSION, environment={"server": "other", "context_length": 4096})
+        self.assertEqual(session_differences([SESSION, second]), ("server", "context length"))
+        self.assertEqual(session_differences([SESSION, replace(SESSION, hardware=None)]), ("hardware",))
+        self.assertEqual(session_differences([SESSION, SESSION]), ())
+        self.assertEqual(session_differences([]), ())
+
+    def test_only_rounds_judged_in_every_case_are_complete(self) -> None:
+        self.assertEqual(complete_rounds(record({"A": "++-+", "B": "+-nn"})), (2, 3))
+        self.assertEqual(complete_rounds(record({"A": "nn"})), (0, 0))
+        self.assertEqual(complete_rounds(record({})), (0, 0))
+
+    def test_several_sessions_print_the_anytime_interval_over_complete_rounds(self) -> None:
+        run = replace(record({"A": "++-", "B": "+-n"}), sessions=(SESSION, SESSION))
+        interval = anytime(3, 4)
+        text = cautions(run)["several-sessions"]
+        self.assertIn(f"{100 * interval.low:.1f} to {100 * interval.high:.1f} %", text)
+        self.assertIn("3 of 4 trials in 2 complete rounds", text)
+
+
+class Percentiles(unittest.TestCase):
+    def test_the_missing_ones_are_named_for_warm_and_cold(self) -> None:
+        text = cautions(record({"A": "+" * 21, "B": "-" * 21}))["percentile-needs-more"]
+        self.assertIn("p99 of 40 warm trials", text)
+        self.assertIn("p90, p95, p99 of 2 cold trials", text)
+        self.assertIn("p99 100", text)
+
+    def test_no_trial_of_a_kind_misses_nothing(self) -> None:
+        self.assertNotIn("percentile-needs-more", cautions(record({"A": "nn"})))
+
+
+class Words(unittest.TestCase):
+    def test_one_is_not_many(self) -> None:
+        self.assertEqual((count_of(1, "case"), count_of(0, "case"), count_of(2, "entry", "entries")),
+                         ("1 case", "0 cases", "2 entries"))
+
+    def test_hostile_ids_stay_on_their_line(self) -> None:
+        self.assertEqual(names_of(["a\nb", "\x1b[2J"]), "a\\nb, \\x1b[2J")
+
+    def test_codes_have_one_form(self) -> None:
+        run = replace(changed(record({"A": "--", "B": "n-"}), seed=1, finish="length", attempts=2, output=""),
+                      sessions=(SESSION, replace(SESSION, hardware=None)), settings={**WARM, "parallel": 2})
+        for code, text in cautions(run).items():
+            with self.subTest(code=code):
+                self.assertRegex(code, r"^[a-z]+(-[a-z]+)*$")
+                self.assertNotRegex(text, r"\n|\.$")
+
+
+if __name__ == "__main__":
+    unittest.main()
