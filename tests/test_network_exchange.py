@@ -11,7 +11,8 @@ from unittest import mock
 
 from benchkit.basics.clock import Clock, StopWish
 from benchkit.basics.errors import Interrupted
-from benchkit.network.exchange import MOST_LINE_BYTES, Answer, Call, Client, Ending, LineReader
+from benchkit.network.carrier import Call, Ending
+from benchkit.network.exchange import MOST_LINE_BYTES, Answer, Client, LineReader
 from benchkit.network.host import address_of
 from tests import fake_ollama
 from tests.fake_ollama import FakeOllama, Fault

@@ -9,7 +9,8 @@ from benchkit.basics.clock import Clock, StopWish
 from benchkit.basics.errors import KitError, TrialError
 from benchkit.basics.values import Reply, Request
 from benchkit.network.asking import ask
-from benchkit.network.exchange import Call, Client
+from benchkit.network.carrier import Call
+from benchkit.network.exchange import Client
 from benchkit.network.host import address_of
 from benchkit.network.ollama_replies import CHAT
 from benchkit.network.ollama_server import NoAnswer, find, installed, running, version_of

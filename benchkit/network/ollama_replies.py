@@ -12,7 +12,8 @@ from benchkit.basics.errors import TrialError
 from benchkit.basics.strict_json import parse
 from benchkit.basics.values import JSON, Reply, Timings, Usage
 from benchkit.network.asking import MOST_TEXT_BYTES, Dialect, too_large
-from benchkit.network.exchange import Answer, Ending, quoted
+from benchkit.network.carrier import Ending, quoted
+from benchkit.network.exchange import Answer
 
 _TOO_LONG = ("exceed_context_size_error", "exceeds the available context size", "exceeds the context length",
              "input length exceeds")

@@ -12,7 +12,8 @@ from benchkit.basics.errors import Surroundings
 from benchkit.basics.names import shown_line
 from benchkit.basics.strict_json import parse
 from benchkit.basics.values import JSON
-from benchkit.network.exchange import Answer, Call, Client, Ending, quoted
+from benchkit.network.carrier import Call, Ending, quoted
+from benchkit.network.exchange import Answer, Client
 
 OLDEST = (0, 13, 0)
 """Older versions take no notice of `truncate: false` and `shift: false`, and cut a long prompt without a word."""

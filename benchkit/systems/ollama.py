@@ -15,7 +15,8 @@ from benchkit.basics.errors import Surroundings, TrialError, Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Message, Reply, Request
 from benchkit.network.asking import ask
-from benchkit.network.exchange import Call, Client, Ending
+from benchkit.network.carrier import Call, Ending
+from benchkit.network.exchange import Client
 from benchkit.network.host import address_of
 from benchkit.network.ollama_replies import CHAT
 from benchkit.network.ollama_server import (
