@@ -37,7 +37,8 @@ class JudgingOneOutput(unittest.TestCase):
 
     def test_an_output_fails_when_some_check_does_not_hold(self) -> None:
         both = task(check=lambda case, output: {"b": True, "a": False})
-        self.assertEqual(("fail", {"a": False, "b": True}), (judge(both, CASE, "").verdict, judge(both, CASE, "").checks))
+        judgement = judge(both, CASE, "")
+        self.assertEqual(("fail", {"a": False, "b": True}), (judgement.verdict, judgement.checks))
 
     def test_an_empty_output_is_judged_like_any_other(self) -> None:
         self.assertEqual("fail", judge(task(), CASE, "").verdict)
@@ -104,6 +105,7 @@ class CheckingATask(InAFolder):
         self.assertEqual([], self.problems())
 
     def test_every_problem_names_task_case_and_function(self) -> None:
+        with_problems = "def problems(case):\n    return {}\n\n\ndef baselines"
         for before, after, words in (
             ("{case.input} even", "{case.expected} even", "messages depends on expected or tags"),
             ("{case.input} even", "{case.tags} even", "messages depends on expected or tags"),
@@ -114,9 +116,9 @@ class CheckingATask(InAFolder):
             ("len(output) < 5", "5", "check: check short gave int"),
             ('lambda case, seed: "yes"', "lambda case, seed: 5", "baseline always: it gave int, not a text"),
             ('lambda case, seed: "yes"', "lambda case, seed: 1 / 0", "baseline always: it raised ZeroDivisionError"),
-            ("def baselines", "def problems(case):\n    return ['expected is odd']\n\n\ndef baselines", "expected is odd"),
-            ("def baselines", "def problems(case):\n    return 5\n\n\ndef baselines", "problems: it gave int"),
-            ("def baselines", "def problems(case):\n    return 1 / 0\n\n\ndef baselines", "problems: it raised Zero"),
+            ("def baselines", with_problems.format("['expected is odd']"), "expected is odd"),
+            ("def baselines", with_problems.format("5"), "problems: it gave int"),
+            ("def baselines", with_problems.format("1 / 0"), "problems: it raised Zero"),
         ):
             with self.subTest(after=after):
                 found = self.problems(before, after)

@@ -65,7 +65,9 @@ class FindingModules(InAFolder):
         self.assertFalse(load_module("mine", [self.folder]).WHERE)
 
     def test_names_of_the_kit_and_of_python_are_refused(self) -> None:
-        for name, owner in (("bench", "the kit"), ("benchkit.door", "the kit"), ("json", "Python"), ("token", "Python")):
+        for name, owner in (
+            ("bench", "the kit"), ("benchkit.door", "the kit"), ("json", "Python"), ("token", "Python"),
+        ):
             with self.subTest(name=name):
                 self.assertIn(owner, self.refused(name))
 

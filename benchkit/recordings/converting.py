@@ -4,8 +4,6 @@ What does not live here: the recording itself (recording.py), and which line of 
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import Cell
@@ -29,12 +27,10 @@ def recording_of(log: TrialLog, system: str | None) -> Recording:
     Every planned cell is in it, with its last attempt. Raises Unusable if nothing is recorded yet, if the log
     holds several systems and none was named, or not the one named.
     """
-    plan = log.plan
-    if plan is None or log.is_empty:
-        raise Unusable(f"{log.path}: nothing recorded yet")
+    plan = log.planned()
     name = system_in(log, system)
     if name not in log.settings:
-        raise Unusable(f"{log.path}: nothing recorded yet of {shown_line(name)}")
+        raise Unusable(f"{log.path}: nothing recorded yet of {shown_line(name)}; record with bench.py --log")
     return Recording(
         plan.kit, plan.task, plan.split, name, log.settings[name], plan.trials,
         tuple(_session_of(session) for session in log.sessions), _cases_of(log, plan, name))
@@ -42,7 +38,7 @@ def recording_of(log: TrialLog, system: str | None) -> Recording:
 
 def system_in(log: TrialLog, system: str | None) -> str:
     """The name of the system meant: the one given, or the only one. Raises Unusable with those there are."""
-    systems = () if log.plan is None else log.plan.systems
+    systems = log.planned().systems
     known = ", ".join(shown_line(name) for name in systems)
     if system is None and len(systems) == 1:
         return systems[0]
@@ -65,12 +61,12 @@ def _cases_of(log: TrialLog, plan: PlanLine, system: str) -> tuple[RecordedCase,
     found: dict[str, list[RecordedTrial | None]] = {case.id: [None] * plan.trials for case in plan.cases}
     for line in log.trials(system):
         found[line.cell.case][line.cell.trial - 1] = _recorded(log, line)
-    absence = _absence_of(log, plan, system)
+    furthest = _furthest(log)
     return tuple(
         RecordedCase(case.id, case.ask, tuple(
-            trial or absence.of(Cell(system, case.id, number), place)
+            trial or _not_run(log, Cell(system, case.id, number), furthest)
             for number, trial in enumerate(found[case.id], start=1)))
-        for place, case in enumerate(plan.cases))
+        for case in plan.cases)
 
 
 def _recorded(log: TrialLog, line: TrialLine) -> RecordedTrial:
@@ -79,35 +75,21 @@ def _recorded(log: TrialLog, line: TrialLine) -> RecordedTrial:
         cell.trial, cell.seed, line.request, line.outcome, log.attempts(cell), log.is_cold(cell), line.slept_s)
 
 
-@dataclass(frozen=True, slots=True)
-class _Absence:
-    """Why cells of one system did not run.
-
-    `furthest` is the number (in the order of running) of the furthest cell that any session recorded, or -1
-    where no line of the log was damaged; `width` is the number of cells of one trial, `first` that of the
-    system's first one.
-    """
-
-    log: TrialLog
-    furthest: int
-    width: int
-    first: int
-
-    def of(self, cell: Cell, place: int) -> RecordedTrial:
-        """The cell of the case that stands at `place` in the plan, as one that did not run."""
-        number = (cell.trial - 1) * self.width + self.first + place
-        return not_run(cell.trial, cell.seed, "not run: " + self._reason(cell, number))
-
-    def _reason(self, cell: Cell, number: int) -> str:
-        if self.log.is_stale(cell):
-            return REQUEST_CHANGED
-        if number < self.furthest:
-            return LINE_DAMAGED
-        stop = self.log.sessions[-1].stop
-        return LOG_ENDS if stop is None else STOPPED.get(stop.reason, LOG_ENDS)
+def _furthest(log: TrialLog) -> int:
+    """The furthest position in the order of running that a damaged log records; -1 where nothing is damaged."""
+    is_damaged = log.named or log.harmless
+    return max(session.furthest for session in log.sessions) if is_damaged else -1
 
 
-def _absence_of(log: TrialLog, plan: PlanLine, system: str) -> _Absence:
-    furthest = max(session.furthest for session in log.sessions) if log.named else -1
-    width = len(plan.cases) * len(plan.systems)
-    return _Absence(log, furthest, width, len(plan.cases) * plan.systems.index(system))
+def _not_run(log: TrialLog, cell: Cell, furthest: int) -> RecordedTrial:
+    return not_run(cell.trial, cell.seed, "not run: " + _reason(log, cell, furthest))
+
+
+def _reason(log: TrialLog, cell: Cell, furthest: int) -> str:
+    if log.is_stale(cell):
+        return REQUEST_CHANGED
+    position = log.position(cell)
+    if position is not None and position < furthest:
+        return LINE_DAMAGED
+    stop = log.sessions[-1].stop
+    return LOG_ENDS if stop is None else STOPPED.get(stop.reason, LOG_ENDS)

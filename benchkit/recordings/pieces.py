@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from benchkit.basics.errors import ERROR_TYPES
 from benchkit.basics.fields import Fields
 from benchkit.basics.indented import HOLE, number_of, text_of
-from benchkit.basics.values import JSON, ErrorFacts, TaskName, Timings, Usage
+from benchkit.basics.values import JSON, Cell, ErrorFacts, TaskName, Timings, Usage
 
 STOP_REASONS = ("complete", "budget", "selection", "interrupted", "error")
 """How a session can end in order."""
@@ -114,6 +114,15 @@ def error_of(fields: Fields, types: Collection[str] = ERROR_TYPES) -> ErrorFacts
     """Why there is no output, from its wire form; ValueError names the field."""
     fields.has_exactly(ERROR_SHAPE.keys())
     return ErrorFacts(fields.one_of("type", types), fields.text("message"), fields.text_or_none("partial"))
+
+
+def trial_and_seed_of(fields: Fields) -> tuple[int, int]:
+    """The number of a trial and its seed, which follows from it."""
+    trial = fields.integer("trial", least=1)
+    seed = Cell("", "", trial).seed
+    if fields.integer("seed") != seed:
+        raise fields.wrong("seed", f"{seed}, the seed of trial {trial}")
+    return trial, seed
 
 
 def hex_16(fields: Fields, name: str) -> str:

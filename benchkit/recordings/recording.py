@@ -168,7 +168,7 @@ def _case_of(fields: Fields, trials: int) -> RecordedCase:
 
 
 def _trial_of(fields: Fields) -> RecordedTrial:
-    trial, seed = fields.integer("trial", least=1), fields.integer("seed")
+    trial, seed = pieces.trial_and_seed_of(fields)
     if "error" in fields.values and fields.inner("error").values.get("type") == "NotRun":
         return _not_run_of(fields, trial, seed)
     outcome = _failure_of(fields) if "error" in fields.values else _reply_of(fields)

@@ -224,7 +224,7 @@ def _result_of(fields: Fields) -> Result:
     fields.has_exactly(_RESULT_FIELD_SET, optional=("slept_s",))
     values = fields.values
     result = Result(
-        fields.text("case"), fields.integer("trial", least=1), fields.integer("seed"),
+        fields.text("case"), *pieces.trial_and_seed_of(fields),
         fields.one_of("verdict", VERDICTS), _checks_of(fields), _explain_of(fields),
         fields.text_or_none("output"), fields.text_or_none("finish"), fields.text_or_none("reasoning"),
         None if values["error"] is None else pieces.error_of(fields.inner("error")),
