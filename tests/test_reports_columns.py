@@ -31,6 +31,12 @@ class Widths(unittest.TestCase):
                 self.assertEqual("".join(pieces), text)
                 self.assertLessEqual(max(map(width_of, pieces)), 10)
 
+    def test_a_line_is_folded_behind_a_blank_where_one_is_near(self) -> None:
+        for text, pieces in (("one two three", ["one two ", "three"]), ("a bcdefghijklmnop", ["a bcdefghi", "jklmnop"]),
+                             ("one two th", ["one two th"]), ("          ", ["          "])):
+            with self.subTest(text=text):
+                self.assertEqual(folded(text, 10, at_blanks=True), pieces)
+
     def test_a_character_wider_than_the_room_still_comes_out(self) -> None:
         self.assertEqual(folded("日本", 1), ["日", "本"])
 

@@ -33,7 +33,7 @@ How often it passes
   (completed-only) / taken as passed; 95 %: interval for other such cases; se: standard error of a
   re-run
 
-     pass@k: at least one of k tries passes   pass^k: all of k tries pass
+     pass@k: at least one of k passes         pass^k: all of k pass
   k  worst   done   best           95 %   se  worst  done  best          95 %   se  cases done
   1   41.7   55.6   83.3   11.0 to 97.8  n/a   41.7  55.6  83.3  11.0 to 97.8  n/a  3 of 4
   2   50.0  100.0  100.0  15.0 to 100.0  n/a   33.3  66.7  66.7   7.5 to 92.5  n/a  2 of 4

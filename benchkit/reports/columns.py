@@ -93,22 +93,21 @@ def wrapped(text: str, first: str = "", rest: str | None = None, width: int = WI
     return [*lines, line.rstrip()]
 
 
-def folded(text: str, width: int) -> list[str]:
-    """A line cut into pieces of at most `width` columns, nothing dropped."""
-    if len(text) <= width and width_of(text) <= width:
-        return [text]
-    pieces = []
-    while text:
-        head = _head(text[:width], width)
-        pieces.append(head)
-        text = text[len(head):]
-    return pieces
+def folded(text: str, width: int, at_blanks: bool = False) -> list[str]:
+    """A line cut into pieces of at most `width` columns, nothing dropped; behind a blank if there is one near."""
+    pieces, start = [], 0
+    while len(text) - start > width or (start < len(text) and width_of(text[start:]) > width):
+        head = _head(text[start:start + width], width)
+        blank = head.rfind(" ") + 1 if at_blanks else 0
+        pieces.append(head[:blank] if blank > len(head) // 2 else head)
+        start += len(pieces[-1])
+    return [*pieces, text[start:]] if start < len(text) or not pieces else pieces
 
 
 def quoted(text: str, indent: str, width: int = WIDTH) -> list[str]:
     """A text of strangers whole, line by line, folded to the width, control characters shown."""
     lines = shown(text).replace("\t", "    ").split("\n")
-    return [indent + piece for line in lines for piece in folded(line, width - width_of(indent))]
+    return [indent + piece for line in lines for piece in folded(line, width - width_of(indent), at_blanks=True)]
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], indent: str = INDENT, gap: str = GAP) -> list[str]:

@@ -72,7 +72,7 @@ def pass_lines(run: RunReport) -> Iterator[str]:
     titles, *rows = table(columns, (_pass_row(at_k, run.coverage.cases) for at_k in run.suite))
     at = titles.index("worst")
     hat = titles.index("worst", at + 1)
-    yield " " * at + f"{'pass@k: at least one of k tries passes':<{hat - at}}pass^k: all of k tries pass"
+    yield " " * at + f"{'pass@k: at least one of k passes':<{hat - at}}pass^k: all of k pass"
     yield from [titles, *rows]
     yield ""
     yield from wrapped(
