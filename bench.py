@@ -32,11 +32,9 @@ from benchkit import door
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from benchkit.basics.clock import StopWish
-    from benchkit.running.engine import Witness
+    from benchkit.running.live import Wish
     from benchkit.running.session import Order
     from benchkit.trial_log.reader import TrialLog
 
@@ -119,93 +117,62 @@ def export(options: argparse.Namespace) -> int:
     from benchkit.trial_log.export import export_clean
     from benchkit.trial_log.reader import read_log
 
-    kept = export_clean(read_log(Path(options.log), accept_damage=True), Path(options.export))
-    print(f"{options.export}: {kept} lines of {options.log}")
+    log = read_log(Path(options.log), accept_damage=True)
+    export_clean(log, Path(options.export))
+    print(f"{options.export}: {options.log} without {len(log.harmless) + len(log.named)} damaged places")
     return door.DONE
 
 
 def record_and_show(options: argparse.Namespace, start: float, words: "list[str]") -> int:
     """The main story: fill in the flags from the log, record what is left, convert, judge, and show."""
-    from benchkit.basics.clock import Clock, StopWish, signals_as_wish
-    from benchkit.basics.errors import Interrupted, Surroundings
-    from benchkit.running.session import Surrounds, record
+    from benchkit.basics.clock import Clock, StopWish
+    from benchkit.basics.errors import Surroundings
+    from benchkit.running.live import Edges, log_at, order_of, record_live
 
-    stop = StopWish()
-    log = find_log(options)
-    fill_in(options, log)
-    order = order_of(options, start, stop, words)
+    edges = Edges(door.folders(), start, door.say, None if options.quiet else sys.stderr, Clock(), StopWish())
+    path = log_path(options)
+    log = log_at(path, options.accept_damage)
+    wish = wish_of(options, path, log, words)
+    order = order_of(wish, edges)
     if options.dry_run:
         return dry_run(order, log)
-    surrounds = Surrounds(Clock(), stop, door.say, witness_of(options, order))
-    with signals_as_wish(stop, os._exit):
-        try:
-            ended = record(order, log, surrounds)
-        except Interrupted as interrupted:
-            raise Interrupted(interrupted.number, f"; what ended before is in {order.log}; go on with: "
-                                                  f"{order.command}") from None
-    show(order, ended.reason)
+    ended = record_live(order, log, edges)
+    show(order, options.cases, ended.reason)
     if ended.sentence is not None:
         raise Surroundings(ended.sentence)
     return door.DONE
 
 
-def find_log(options: argparse.Namespace) -> "TrialLog | None":
-    """The log as it is, read without a lock; None where there is none yet. Fills in --log."""
+def log_path(options: argparse.Namespace) -> "Path":
+    """--log, or recorded/NAME.jsonl after the system."""
     from pathlib import Path
 
     from benchkit.basics.errors import Unusable
     from benchkit.basics.names import file_stem
     from benchkit.systems.loading import split_name
-    from benchkit.trial_log.reader import read_log
 
     if options.log is None:
-        name = split_name(options.system or door.DEFAULT_SYSTEM)[1]
-        options.log = os.path.join("recorded", file_stem(name) + ".jsonl")
-    path = Path(options.log)
-    if path.suffix != ".jsonl":
+        return Path("recorded", file_stem(split_name(options.system or door.DEFAULT_SYSTEM)[1]) + ".jsonl")
+    if not options.log.endswith(".jsonl"):
         raise Unusable(f"--log {options.log}: the name of a log ends in .jsonl; its recording lies beside it in .json")
-    if not path.exists() or path.stat().st_size == 0:
-        return None
-    log = read_log(path, accept_damage=options.accept_damage)
-    return None if log.plan is None else log
+    return Path(options.log)
 
 
-def fill_in(options: argparse.Namespace, log: "TrialLog | None") -> None:
-    """Flags not given are taken from the log, and else from the defaults."""
-    plan = None if log is None else log.plan
-    for flag, recorded, default in (
-        ("system", plan and plan.systems[0], door.DEFAULT_SYSTEM),
-        ("task", plan and plan.task.module, door.DEFAULT_TASK),
-        ("split", plan and plan.split, door.DEFAULT_SPLIT),
-        ("trials", plan and plan.trials, door.DEFAULT_TRIALS),
-    ):
-        if getattr(options, flag) is None:
-            setattr(options, flag, recorded or default)
-
-
-def order_of(options: argparse.Namespace, start: float, stop: "StopWish", words: "list[str]") -> "Order":
-    """The order that the flags amount to, with the system made but not opened."""
-    from pathlib import Path
-
-    from benchkit.basics.clock import Budget, Clock
+def wish_of(options: argparse.Namespace, path: "Path", log: "TrialLog | None", words: "list[str]") -> "Wish":
+    """What the flags ask for. Those not given are taken from the log, and else from the defaults."""
     from benchkit.basics.command import Command
+    from benchkit.running.live import Wish
     from benchkit.running.plan import Selection
-    from benchkit.running.session import Order
-    from benchkit.systems.loading import load_system
-    from benchkit.systems.system import SystemOptions
-    from benchkit.tasks.cases import in_split, read_cases
-    from benchkit.tasks.task import load_task
 
-    task = load_task(options.task, door.folders())
-    cases = in_split(read_cases(Path(options.cases)), options.split)
-    system = load_system(options.system, SystemOptions(
-        clock=Clock(), stop=stop, say=door.say, task=task, cases=cases, host=options.host,
-        allow_cloud=options.allow_cloud), door.folders())
-    return Order(
-        log=Path(options.log), systems={options.system: system}, task=task, cases=cases, cases_file=options.cases,
-        split=options.split,
-        trials=options.trials, budget=Budget(start, options.budget_s), timeout_s=options.timeout_s,
-        command=Command("bench.py", tuple(words)), hardware=options.hardware,
+    plan = None if log is None else log.plan
+    return Wish(
+        system=options.system or (plan.systems[0] if plan else door.DEFAULT_SYSTEM),
+        task=options.task or (plan.task.module if plan else door.DEFAULT_TASK),
+        cases=options.cases,
+        split=options.split or (plan.split if plan else door.DEFAULT_SPLIT),
+        trials=options.trials or (plan.trials if plan else door.DEFAULT_TRIALS),
+        log=path, command=Command("bench.py", tuple(words)), budget_s=options.budget_s,
+        timeout_s=options.timeout_s, hardware=options.hardware, host=options.host, allow_cloud=options.allow_cloud,
         selection=Selection(options.limit, options.case, options.retry_errors),
         rerun_changed=options.changed == "rerun", accept_damage=options.accept_damage)
 
@@ -220,21 +187,7 @@ def dry_run(order: "Order", log: "TrialLog | None") -> int:
     return door.DONE
 
 
-def witness_of(options: argparse.Namespace, order: "Order") -> "Callable[[int, int], Witness]":
-    """Who watches the run: progress on stderr, or nobody when --quiet."""
-    from benchkit.running.progress import Progress
-    from benchkit.tasks.judging import judge
-
-    by_id = {case.id: case for case in order.cases}
-    stream = None if options.quiet else sys.stderr
-
-    def verdict(case_id: str, output: str) -> str:
-        return judge(order.task, by_id[case_id], output).verdict
-
-    return lambda planned, before: Progress(planned, before, verdict, time.monotonic, stream)
-
-
-def show(order: "Order", reason: "str | None") -> None:
+def show(order: "Order", cases: str, reason: "str | None") -> None:
     """Convert the log, judge the recording, and print the first screen of the report and how to go on."""
     from benchkit.basics.clock import Clock
     from benchkit.recordings.converting import recording_of
@@ -252,10 +205,10 @@ def show(order: "Order", reason: "str | None") -> None:
     record = judge_recording(recording, order.task, order.cases, circumstances)
     print(first_screen(report_of(record, order.log.stem)))
     left = sum(not trial.is_run for case in recording.cases for trial in case.trials)
-    print(ending(order, reason, left, kept))
+    print(ending(order, cases, reason, left, kept))
 
 
-def ending(order: "Order", reason: "str | None", left: int, recording: "Path") -> str:
+def ending(order: "Order", cases: str, reason: "str | None", left: int, recording: "Path") -> str:
     """What is left, in words, and the commands to go on."""
     import shlex
 
@@ -264,7 +217,7 @@ def ending(order: "Order", reason: "str | None", left: int, recording: "Path") -
     if left:
         lines.append(f"  go on       {order.command}")
     judged, report = os.path.join("runs", f"{name}.json"), os.path.join("runs", f"{name}-report.json")
-    run = ["python3", "harness.py", "run", "--task", order.task.module, "--cases", order.cases_file,
+    run = ["python3", "harness.py", "run", "--task", order.task.module, "--cases", cases,
            "--system", f"replay:{recording}", "--split", order.split, "--trials", str(order.trials), "--out", judged]
     lines.append(f"  judge again {shlex.join(run)}")
     lines.append(f"  report      {shlex.join(['python3', 'report.py', judged, '--out', report])}")

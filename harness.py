@@ -30,22 +30,18 @@ from benchkit import door
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from benchkit.basics.clock import StopWish
     from benchkit.basics.values import JSON, Case
     from benchkit.recordings.recording import Recording
     from benchkit.recordings.run_record import RunRecord
-    from benchkit.running.engine import Witness
-    from benchkit.running.session import Order, Surrounds
     from benchkit.tasks.checking import Summary
     from benchkit.tasks.task import Task
 
 RUN_DESCRIPTION_FIELDS = ("latency_s", "recorded_latency_s", "started_at", "environment")
 """Fields that describe the circumstances of a run; every other byte follows from log, cases and task."""
 
-TIMEOUT_S = 120.0
 MOST_PROBLEMS = 100
 MOST_LABELS = 20
 
@@ -108,62 +104,27 @@ def replayed(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
 
 def recorded(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
     """The run record of a system that was asked just now (or before, where its log has the answers)."""
-    from benchkit.basics.clock import StopWish, signals_as_wish
-    from benchkit.basics.errors import Interrupted, Surroundings, Unusable
+    from benchkit.basics.clock import Clock, StopWish
+    from benchkit.basics.command import Command
+    from benchkit.basics.errors import Surroundings, Unusable
     from benchkit.recordings.converting import recording_of
     from benchkit.recordings.judged import with_measured_latency
-    from benchkit.running.session import record
+    from benchkit.running.live import Edges, Wish, log_at, order_of, record_live
     from benchkit.trial_log.reader import read_log
 
     out = out_of(options, options.system)
     if out.suffix == ".jsonl":
         raise Unusable(f"--out {out}: the log goes beside it under this name; give one that ends in .json")
-    stop = StopWish()
-    order, surrounds = order_of(options, out.with_suffix(".jsonl"), stop)
-    log = read_log(order.log) if order.log.exists() else None
-    with signals_as_wish(stop, os._exit):
-        try:
-            ended = record(order, log, surrounds)
-        except Interrupted as interrupted:
-            raise Interrupted(interrupted.number, f"; what ended before is in {order.log}; go on with: "
-                                                  f"{order.command}") from None
+    edges = Edges(door.folders(), options.start, door.say, sys.stderr, Clock(), StopWish())
+    order = order_of(Wish(
+        system=options.system, task=options.task or door.DEFAULT_TASK, cases=options.cases,
+        split=options.split or door.DEFAULT_SPLIT, trials=options.trials or door.DEFAULT_TRIALS,
+        log=out.with_suffix(".jsonl"), command=Command("harness.py", options.words)), edges)
+    ended = record_live(order, log_at(order.log), edges)
     if ended.sentence is not None:
         raise Surroundings(f"{ended.sentence}; what was recorded is in {order.log}; go on with: {order.command}")
     recording = recording_of(read_log(order.log), options.system)
     return with_measured_latency(judged(recording, order.task, order.cases)), out
-
-
-def order_of(options: argparse.Namespace, log: "Path", stop: "StopWish") -> "tuple[Order, Surrounds]":
-    """What is to be recorded, and the edges of the session."""
-    from benchkit.basics.clock import Budget, Clock
-    from benchkit.basics.command import Command
-    from benchkit.running.session import Order, Surrounds
-    from benchkit.systems.loading import load_system
-    from benchkit.systems.system import SystemOptions
-    from benchkit.tasks.cases import in_split, read_cases
-
-    split = options.split or door.DEFAULT_SPLIT
-    task, cases = task_of(options), in_split(read_cases(path_of(options.cases)), split)
-    system = load_system(options.system, SystemOptions(
-        clock=Clock(), stop=stop, say=door.say, task=task, cases=cases), door.folders())
-    order = Order(
-        log=log, systems={options.system: system}, task=task, cases=cases, cases_file=options.cases, split=split,
-        trials=options.trials or door.DEFAULT_TRIALS, budget=Budget(options.start, None), timeout_s=TIMEOUT_S,
-        command=Command("harness.py", options.words))
-    return order, Surrounds(Clock(), stop, door.say, witness_of(task, cases))
-
-
-def witness_of(task: "Task", cases: "tuple[Case, ...]") -> "Callable[[int, int], Witness]":
-    """Who watches the run: progress on stderr."""
-    from benchkit.running.progress import Progress
-    from benchkit.tasks.judging import judge
-
-    by_id = {case.id: case for case in cases}
-
-    def verdict(case_id: str, output: str) -> str:
-        return judge(task, by_id[case_id], output).verdict
-
-    return lambda planned, before: Progress(planned, before, verdict, time.monotonic, sys.stderr)
 
 
 def judged(recording: "Recording", task: "Task", cases: "tuple[Case, ...]") -> "RunRecord":

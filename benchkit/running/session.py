@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchkit import VERSION
 from benchkit.basics.clock import Budget, Clock, StopWish
 from benchkit.basics.command import Command
-from benchkit.basics.errors import Interrupted, KitError
+from benchkit.basics.errors import Interrupted
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Case
 from benchkit.running.engine import Answering, Limits, Stopped, Witness, run_trials
@@ -56,7 +56,6 @@ class Order:
     systems: Mapping[str, System]
     task: Task
     cases: tuple[Case, ...]
-    cases_file: str
     split: str
     trials: int
     budget: Budget
@@ -75,7 +74,7 @@ class Surrounds:
     clock: Clock
     stop: StopWish
     say: Callable[[str], None]
-    witness: Callable[[int, int], Witness]
+    witness: Callable[[int, int], AbstractContextManager[Witness]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +144,19 @@ def record(order: Order, log: TrialLog | None, surrounds: Surrounds) -> Ended:
             return Ended(None)
     environments = {name: system.open() for name, system in order.systems.items()}
     answering = {name: Answering(system, system.settings(), prompts) for name, system in order.systems.items()}
-    with LogWriter.open(order.log, surrounds.clock, accept_damage=order.accept_damage) as writer:
-        return _record_locked(order, plan, answering, environments, writer, surrounds)
+    with LogWriter.open(order.log, accept_damage=order.accept_damage) as writer:
+        log = writer.read()
+        changes = _compare(log, plan, {name: one.settings for name, one in answering.items()}, order)
+        session = SessionLine(
+            started_at=surrounds.clock.stamp(), hardware=order.hardware,
+            environment=environment(next(iter(environments.values()))), timeout_s=order.timeout_s,
+            budget_s=order.budget.seconds, pid=os.getpid())
+        _say_what_differs(log, session, surrounds.say)
+        log = writer.begin(session, log)
+        with _stop_line(writer, surrounds.clock) as ending:
+            stopped = _run_session(order, _Ground(plan, answering, log, changes), writer, surrounds)
+            ending.reason = stopped.reason
+    return Ended(stopped.reason, stopped.sentence)
 
 
 def _holds(log: TrialLog, plan: PlanLine) -> bool:
@@ -167,49 +177,60 @@ def _compare(
     return changes
 
 
-def _record_locked(
-    order: Order, plan: PlanLine, answering: Mapping[str, Answering],
-    environments: Mapping[str, Mapping[str, JSON]], writer: LogWriter, surrounds: Surrounds,
-) -> Ended:
-    log = writer.log
-    changes = _compare(log, plan, {name: one.settings for name, one in answering.items()}, order)
-    before = sum(1 for cell in cells_of(plan)) - count_left(log, plan, changes)
-    work = list(work_left(log, plan, changes, order.selection))
-    server = next(iter(environments.values()))
-    session = SessionLine(
-        started_at=surrounds.clock.stamp(), hardware=order.hardware, environment=environment(server),
-        timeout_s=order.timeout_s, budget_s=order.budget.seconds, pid=os.getpid(), damage=())
-    _say_what_differs(log, session, surrounds.say)
-    writer.begin(session)
-    with _stop_line(writer, surrounds.clock) as ending:
-        if not _holds(log, plan) or changes.asks:
-            writer.plan(plan)
-        for name, one in answering.items():
-            if name not in log.settings or name in (changes.settings or {}):
-                writer.system(SystemLine(name, one.settings))
-        _warm(answering, log, writer, surrounds)
-        limits = Limits(order.budget, order.timeout_s, surrounds.stop)
-        planned = len(plan.cases) * plan.trials * len(plan.systems)
-        stopped = run_trials(
-            work, answering, writer.trial, limits, surrounds.clock, surrounds.witness(planned, before))
-        ending.reason = _reason(stopped, order.selection, len(work), planned - before)
-    return Ended(ending.reason, stopped.sentence)
+@dataclass(frozen=True, slots=True)
+class _Ground:
+    """What a session starts from, under the lock: the wanted plan, who answers, the log, and what changed."""
+
+    plan: PlanLine
+    answering: Mapping[str, Answering]
+    log: TrialLog
+    changes: Changes
+
+    @property
+    def planned(self) -> int:
+        """Cells of the plan."""
+        return len(self.plan.cases) * self.plan.trials * len(self.plan.systems)
 
 
-def _reason(stopped: Stopped, selection: Selection, chosen: int, left_before: int) -> str:
+def _run_session(order: Order, ground: _Ground, writer: LogWriter, surrounds: Surrounds) -> Stopped:
+    """Everything behind the session line, up to the stop line."""
+    ground = _write_plan(ground, writer)
+    _write_systems(ground, writer)
+    _warm(ground, writer, surrounds)
+    left = count_left(ground.log, ground.plan, ground.changes)
+    work = list(work_left(ground.log, ground.plan, ground.changes, order.selection))
+    limits = Limits(order.budget, order.timeout_s, surrounds.stop)
+    with surrounds.witness(ground.planned, ground.planned - left) as witness:
+        stopped = run_trials(work, ground.answering, writer.trial, limits, surrounds.clock, witness)
+    return Stopped(_reason(stopped, order.selection, len(work) < left), stopped.sentence)
+
+
+def _write_plan(ground: _Ground, writer: LogWriter) -> _Ground:
+    if _holds(ground.log, ground.plan) and not ground.changes.asks:
+        return ground
+    writer.plan(ground.plan)
+    # trials whose plan line was lost count again once a plan holds them
+    return replace(ground, log=writer.read()) if ground.log.has_unplanned else ground
+
+
+def _write_systems(ground: _Ground, writer: LogWriter) -> None:
+    for name, one in ground.answering.items():
+        if name not in ground.log.settings or name in (ground.changes.settings or {}):
+            writer.system(SystemLine(name, one.settings))
+
+
+def _reason(stopped: Stopped, selection: Selection, is_part: bool) -> str:
     if stopped.reason != "done":
         return stopped.reason
     is_chosen = selection.limit is not None or selection.case is not None
-    return "selection" if is_chosen and chosen < left_before else "complete"
+    return "selection" if is_chosen and is_part else "complete"
 
 
-def _warm(
-    answering: Mapping[str, Answering], log: TrialLog, writer: LogWriter, surrounds: Surrounds,
-) -> None:
-    for name, one in answering.items():
+def _warm(ground: _Ground, writer: LogWriter, surrounds: Surrounds) -> None:
+    before = next((one.loaded for one in reversed(ground.log.sessions) if one.loaded is not None), None)
+    for name, one in ground.answering.items():
         surrounds.stop.raise_if_wished()
         loaded = one.system.warm()
-        before = next((s.loaded for s in reversed(log.sessions) if s.loaded is not None), None)
         if before is not None and before.context_length != loaded.context_length:
             surrounds.say(f"{shown_line(name)}: the context length was {before.context_length} in an earlier session "
                           f"and is {loaded.context_length} now; the report says so")
@@ -245,9 +266,6 @@ def _stop_line(writer: LogWriter, clock: Clock) -> Iterator[_Ending]:
         ending.reason = "interrupted"
         raise
     finally:
-        try:
+        if not writer.has_failed:
+            # where the log itself failed, the error under way says so, and a missing stop line says the rest
             writer.stop(StopLine(ending.reason, clock.stamp()))
-        except KitError:
-            # the log itself failed: the error under way says so, and a missing stop line says the rest
-            if ending.reason not in ("error", "interrupted"):
-                raise

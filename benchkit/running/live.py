@@ -1,0 +1,104 @@
+"""Asking a system now: the story that every door which records tells, with signals and progress at its edges.
+
+What does not live here: the order of a session (session.py), flags and what is printed afterwards (the doors).
+"""
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from benchkit.basics.clock import Budget, Clock, StopWish, signals_as_wish
+from benchkit.basics.command import Command
+from benchkit.basics.errors import Interrupted
+from benchkit.basics.values import Case
+from benchkit.running.plan import ALL, Selection
+from benchkit.running.progress import Progress
+from benchkit.running.session import Ended, Order, Surrounds, record
+from benchkit.systems.loading import load_system
+from benchkit.systems.system import SystemOptions
+from benchkit.tasks.cases import in_split, read_cases
+from benchkit.tasks.judging import judge
+from benchkit.tasks.task import Task, load_task
+from benchkit.trial_log.reader import TrialLog, read_log
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person typed: names and files, nothing opened yet. `command` is how it was asked."""
+
+    system: str
+    task: str
+    cases: str
+    split: str
+    trials: int
+    log: Path
+    command: Command
+    budget_s: float | None = None
+    timeout_s: float = 120.0
+    hardware: str | None = None
+    host: str | None = None
+    allow_cloud: bool = False
+    selection: Selection = ALL
+    rerun_changed: bool = False
+    accept_damage: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Where a live run meets the world. `start` is when the process began, on the clock's monotonic time.
+
+    `say` takes a line for the person who waits; `progress` is the stream for progress (None: quiet).
+    """
+
+    folders: Sequence[Path]
+    start: float
+    say: Callable[[str], None]
+    progress: TextIO | None
+    clock: Clock
+    stop: StopWish
+
+
+def log_at(path: Path, accept_damage: bool = False) -> TrialLog | None:
+    """The log as it is, read without a lock; None where there is none yet, or nothing planned in it."""
+    if not path.exists() or path.stat().st_size == 0:
+        return None
+    log = read_log(path, accept_damage=accept_damage)
+    return None if log.plan is None else log
+
+
+def order_of(wish: Wish, edges: Edges) -> Order:
+    """The order that a wish amounts to: task and cases read, the system made but not opened. Raises Unusable."""
+    task = load_task(wish.task, edges.folders)
+    cases = in_split(read_cases(Path(wish.cases)), wish.split)
+    system = load_system(wish.system, SystemOptions(
+        clock=edges.clock, stop=edges.stop, say=edges.say, task=task, cases=cases, host=wish.host,
+        allow_cloud=wish.allow_cloud), edges.folders)
+    return Order(
+        log=wish.log, systems={wish.system: system}, task=task, cases=cases, split=wish.split, trials=wish.trials,
+        budget=Budget(edges.start, wish.budget_s), timeout_s=wish.timeout_s, command=wish.command,
+        hardware=wish.hardware, selection=wish.selection, rerun_changed=wish.rerun_changed,
+        accept_damage=wish.accept_damage)
+
+
+def record_live(order: Order, log: TrialLog | None, edges: Edges) -> Ended:
+    """Record what is left; a signal ends it in order, and the error then says how to go on."""
+    verdict = _verdicts(order.task, order.cases)
+
+    def progress(planned: int, before: int) -> Progress:
+        return Progress(planned, before, verdict, time.monotonic, edges.progress)
+
+    with signals_as_wish(edges.stop, os._exit):
+        try:
+            return record(order, log, Surrounds(edges.clock, edges.stop, edges.say, progress))
+        except Interrupted as interrupted:
+            raise Interrupted(interrupted.number, f"; what ended before is in {order.log}; go on with: "
+                                                  f"{order.command}") from None
+
+
+def _verdicts(task: Task, cases: Sequence[Case]) -> Callable[[str, str], str]:
+    by_id = {case.id: case for case in cases}
+    return lambda case_id, output: judge(task, by_id[case_id], output).verdict
