@@ -110,8 +110,8 @@ def write_whole(
     Missing folders are made; a symbolic link is followed, its target replaced. What `chunks` raises passes
     through, and leaves nothing behind. Raises Surroundings (disk full, read-only, ...) or Unusable (a folder).
     """
-    target = Path(os.path.realpath(path))
     try:
+        target = Path(os.path.realpath(path))
         _refuse_special(path, target)
         make_folder(target.parent)
         temporary, fd = _open_temporary(target)
