@@ -186,6 +186,10 @@ class ComparingTwo(WithRecordings):
         found = compare(*self.sides(self.made("xaab", "cccc"), self.made("aaaa", "cccc")))
         self.assertEqual((Fraction(2, 3), Fraction(1)), (found.self_first, found.self_second))
 
+    def test_errors_are_no_outputs_that_could_agree(self) -> None:
+        found = compare(*self.sides(self.made("a!!bb", "c!!!!"), self.made("aaaaa", "ccccc")))
+        self.assertEqual(Fraction(1), found.self_first)
+
     def test_cases_that_were_asked_something_else_are_left_out_by_name(self) -> None:
         second = self.made("aa", "bb")
         other = replace(second, cases=(replace(second.cases[0], ask="f" * 16), second.cases[1]))

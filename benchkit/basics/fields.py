@@ -91,9 +91,11 @@ class Fields:
     def seconds_or_none(self, name: str) -> float | None:
         """A number of at least 0, or null."""
         value = self.values.get(name, "")
-        if value is not None and (type(value) not in (float, int) or cast(float, value) < 0):
+        if value is None:
+            return None
+        if not isinstance(value, float | int) or type(value) is bool or value < 0:
             raise self.wrong(name, "seconds of at least 0, or null")
-        return cast("float | None", value)
+        return value
 
     def boolean(self, name: str) -> bool:
         """True or false."""

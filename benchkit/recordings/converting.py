@@ -70,9 +70,10 @@ def _cases_of(log: TrialLog, plan: PlanLine, system: str) -> tuple[RecordedCase,
 
 
 def _recorded(log: TrialLog, line: TrialLine) -> RecordedTrial:
-    cell = line.cell
+    cell, facts = line.cell, log.facts(line.cell)
     return RecordedTrial(
-        cell.trial, cell.seed, line.request, line.outcome, log.attempts(cell), log.is_cold(cell), line.slept_s)
+        cell.trial, cell.seed, line.request, line.outcome, line.attempt, facts is not None and facts.is_cold,
+        line.slept_s)
 
 
 def _furthest(log: TrialLog) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from benchkit.basics.values import Reply
-from benchkit.recordings.digests import LogDigests, TrialOf
+from benchkit.recordings.digests import ERROR, LogDigests, TrialOf
 from benchkit.recordings.recording import Recording
 from benchkit.statistics.agreement import Agreement, agreement, parting_index, self_agreement
 
@@ -60,7 +60,7 @@ class DigestComparison:
 
     `groups` holds only those of GROUPS that have trials. `only_first` and `only_second` count trials that ran on
     one side only. `self_first` and `self_second` are the shares of equal pairs of outputs inside a case, over the
-    trials that are not cold. `other_asks` names cases that were asked something else; they are left out.
+    trials that gave one and are not cold. `other_asks` names cases that were asked something else; they are left out.
     """
 
     groups: Mapping[str, Agreement[TrialOf]]
@@ -130,6 +130,6 @@ def _parting(first: Side, second: Side, trial: TrialOf, group: str) -> Parting:
 def _self_agreement(digests: Mapping[TrialOf, str], cold: Mapping[TrialOf, bool]) -> Fraction | None:
     by_case: dict[str, list[str]] = {}
     for trial, text in digests.items():
-        if not cold.get(trial, False):
+        if not cold.get(trial, False) and not text.startswith(ERROR):
             by_case.setdefault(trial.case, []).append(text)
     return self_agreement(by_case.values())

@@ -13,6 +13,9 @@ from benchkit.basics.canonical import digest, text_digest
 from benchkit.basics.values import Reply
 from benchkit.recordings.recording import RecordedTrial, Recording
 
+ERROR = "error:"
+"""What the digest of an error begins with; no digest of an output does."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class TrialOf:
@@ -58,7 +61,7 @@ def trial_digest(trial: RecordedTrial) -> str | None:
     """The digest of one trial; None if it did not run."""
     if isinstance(trial.outcome, Reply):
         return text_digest(trial.outcome.output)
-    return f"error:{trial.outcome.error.type}" if trial.is_run else None
+    return f"{ERROR}{trial.outcome.error.type}" if trial.is_run else None
 
 
 def differing(one: LogDigests, other: LogDigests) -> list[TrialOf]:

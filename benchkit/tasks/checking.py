@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from benchkit.basics.canonical import canonical
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Case
@@ -110,7 +111,8 @@ def _labels(cases: Sequence[Case]) -> Mapping[str, Mapping[str, int]]:
     for case in cases:
         for field, label in _fields_of(case.expected).items():
             if isinstance(label, str | bool):
-                found.setdefault(field, Counter())[str(label)] += 1
+                word = label if isinstance(label, str) else canonical(label)
+                found.setdefault(field, Counter())[word] += 1
     return found
 
 

@@ -1,0 +1,113 @@
+"""Reading fields of strangers, JSON indented from cached pieces, and the depth of JSON without parsing it."""
+from __future__ import annotations
+
+import json
+import random
+import unittest
+from collections.abc import Callable
+from typing import Any
+
+from benchkit.basics import strict_json
+from benchkit.basics.fields import Fields
+from benchkit.basics.indented import HOLE, form_of, indented, number_of, text_of, truth_of
+
+
+class ReadingFields(unittest.TestCase):
+    values = Fields({"text": "a", "null": None, "one": 1, "minus": -1, "half": 0.5, "yes": True, "list": ["a"],
+                     "mixed": ["a", 1], "object": {"inner": [{"x": 5}]}}, "top")
+
+    def test_what_is_right_is_given(self) -> None:
+        fields = self.values
+        self.assertEqual(("a", None, "a", 1, None, 0.5, 1, None, True, ("a",)), (
+            fields.text("text"), fields.text_or_none("null"), fields.text_or_none("text"), fields.integer("one"),
+            fields.integer_or_none("null"), fields.seconds_or_none("half"), fields.seconds_or_none("one"),
+            fields.seconds_or_none("null"), fields.boolean("yes"), fields.texts("list")))
+        self.assertEqual("a", fields.one_of("text", ("a", "b")))
+        self.assertEqual(5, fields.inner("object").objects("inner")[0].integer("x"))
+
+    def test_what_is_wrong_is_named_with_its_place(self) -> None:
+        fields = self.values
+        inner = fields.inner("object")
+        questions: list[tuple[Callable[[], object], str]] = [
+            (lambda: fields.text("one"), "top.one is 1, not a text"),
+            (lambda: fields.text("nowhere"), "top.nowhere is missing"),
+            (lambda: fields.text_or_none("nowhere"), "top.nowhere is missing"),
+            (lambda: fields.text_or_none("yes"), "top.yes is true, not a text or null"),
+            (lambda: fields.one_of("text", ("b", "c")), 'top.text is "a", not one of b, c'),
+            (lambda: fields.one_of("list", ("b",)), "top.list is a list"),
+            (lambda: fields.integer("yes"), "top.yes is true, not a whole number"),
+            (lambda: fields.integer("half"), "top.half is 0.5, not a whole number"),
+            (lambda: fields.integer("minus"), "top.minus is -1"),
+            (lambda: fields.integer("one", least=2), "at least 2"),
+            (lambda: fields.integer_or_none("nowhere"), "top.nowhere is missing"),
+            (lambda: fields.seconds_or_none("yes"), "top.yes is true, not seconds"),
+            (lambda: fields.seconds_or_none("minus"), "top.minus is -1"),
+            (lambda: fields.seconds_or_none("text"), 'top.text is "a", not seconds'),
+            (lambda: fields.boolean("one"), "top.one is 1, not true or false"),
+            (lambda: fields.mapping("list"), "top.list is a list, not an object"),
+            (lambda: fields.sequence("object"), "top.object is an object, not a list"),
+            (lambda: fields.texts("mixed"), "top.mixed is a list, not a list of texts"),
+            (lambda: fields.json("nowhere"), "top.nowhere is missing"),
+            (lambda: inner.objects("inner")[0].text("x"), "top.object.inner[0].x is 5"),
+            (lambda: fields.objects("mixed"), 'top.mixed[0] is "a", not an object'),
+            (lambda: Fields([]), "it is a list, not an object"),
+            (lambda: fields.has_exactly(("text",)), "top.null is no field that is known"),
+            (lambda: inner.has_exactly(("inner", "outer")), "top.object.outer is missing"),
+        ]
+        for ask, words in questions:
+            with self.subTest(words=words):
+                with self.assertRaises(ValueError) as caught:
+                    ask()
+                self.assertIn(words, str(caught.exception))
+
+    def test_a_value_in_an_error_is_shown_never_sent(self) -> None:
+        with self.assertRaises(ValueError) as caught:
+            Fields({"x": "\x1b[2J\n" * 99}).integer("x")
+        self.assertNotRegex(str(caught.exception), "[\x00-\x1f]")
+        self.assertLess(len(str(caught.exception)), 150)
+
+
+class Indenting(unittest.TestCase):
+    def test_a_filled_form_is_what_json_dumps_writes(self) -> None:
+        form = form_of({"100 %s": {"a": HOLE, "b": [HOLE, 5]}, "c": HOLE}, 0)
+        filled = form % (text_of("x\n%d\u2028"), number_of(0.1), indented({"d": [1, "%s"]}, 1))
+        expected = {"100 %s": {"a": "x\n%d\u2028", "b": [0.1, 5]}, "c": {"d": [1, "%s"]}}
+        self.assertEqual(json.dumps(expected, indent=1), filled)
+
+    def test_a_form_deeper_down_is_indented_by_its_level(self) -> None:
+        self.assertEqual('{\n   "a": 1\n  }', form_of({"a": HOLE}, 2) % number_of(1))
+
+    def test_single_values_are_what_json_dumps_writes(self) -> None:
+        for value in (0, -5, 2**53, 0.1, 1e22, 1e-7, 120.0, None):
+            with self.subTest(value=value):
+                self.assertEqual(json.dumps(value), number_of(value))
+        self.assertEqual(("true", "false", "null"), (truth_of(True), truth_of(False), text_of(None)))
+
+    def test_what_is_no_json_number_is_refused(self) -> None:
+        for value in (float("nan"), float("inf")):
+            with self.subTest(value=value), self.assertRaises(ValueError):
+                number_of(value)
+            with self.subTest(value=value), self.assertRaises(ValueError):
+                indented([value])
+
+
+class MeasuringDepth(unittest.TestCase):
+    def test_brackets_within_texts_do_not_count(self) -> None:
+        for value in ("[" * 500, '"[' * 500, '\\"[' * 500, '\\\\[' * 500, ['"', "[" * 99], {"]": '["' * 99, "": ""}):
+            with self.subTest(value=value):
+                self.assertEqual(value, strict_json.parse(json.dumps(value).encode()))
+
+    def test_64_deep_is_read_and_65_is_refused_whatever_texts_are_around(self) -> None:
+        rng = random.Random(1)
+        for _ in range(200):
+            texts = ["".join(rng.choice('"\\[]{}a') for _ in range(rng.randrange(9))) for _ in range(64)]
+            value: Any = []
+            for text in texts[:63]:
+                value = [text, value] if rng.random() < 0.5 else {text: value}
+            self.assertEqual(value, strict_json.parse(json.dumps(value).encode()))
+            with self.assertRaisesRegex(ValueError, "nested more than 64 deep"):
+                strict_json.parse(json.dumps([value]).encode())
+
+
+if __name__ == "__main__":
+    unittest.main()
