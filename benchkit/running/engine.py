@@ -59,9 +59,17 @@ class Stopped:
     sentence: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """What is done around a trial: `prepare` its system before the first, `record` its line, tell the `witness`."""
+
+    prepare: Callable[[str], None]
+    record: Callable[[TrialLine], None]
+    witness: Witness
+
+
 def run_trials(
-    assignments: Iterable[Assignment], answering: Mapping[str, Answering], record: Callable[[TrialLine], None],
-    limits: Limits, clock: Clock, witness: Witness,
+    assignments: Iterable[Assignment], answering: Mapping[str, Answering], ways: Ways, limits: Limits, clock: Clock,
 ) -> Stopped:
     """Run cells in order until they are done, the budget is over, or no further trial can succeed.
 
@@ -74,10 +82,11 @@ def run_trials(
         if not is_first and limits.budget.is_over(clock.monotonic()):
             return Stopped("budget")
         is_first = False
-        witness.starts(assignment)
+        ways.prepare(assignment.cell.system)
+        ways.witness.starts(assignment)
         line, sentence = _try_cell(assignment, answering[assignment.cell.system], limits, clock)
-        record(line)
-        witness.recorded(line)
+        ways.record(line)
+        ways.witness.recorded(line)
         if sentence is not None:
             return Stopped("error", sentence)
     limits.stop.raise_if_wished()

@@ -17,7 +17,7 @@ from benchkit.basics.errors import Interrupted
 from benchkit.basics.values import Case
 from benchkit.running.plan import ALL, Selection
 from benchkit.running.progress import Progress
-from benchkit.running.session import Ended, Order, Surrounds, record
+from benchkit.running.session import Ended, Order, Surrounds, prompts_of, record
 from benchkit.systems.loading import load_system
 from benchkit.systems.system import SystemOptions
 from benchkit.tasks.cases import in_split, read_cases
@@ -78,7 +78,8 @@ def order_of(wish: Wish, edges: Edges) -> Order:
         clock=edges.clock, stop=edges.stop, say=edges.say, task=task, cases=cases, host=wish.host,
         allow_cloud=wish.allow_cloud), edges.folders)
     return Order(
-        log=wish.log, systems={wish.system: system}, task=task, cases=cases, split=wish.split, trials=wish.trials,
+        log=wish.log, systems={wish.system: system}, task=task, cases=cases, prompts=prompts_of(task, cases),
+        split=wish.split, trials=wish.trials,
         budget=Budget(edges.start, wish.budget_s), timeout_s=wish.timeout_s, command=wish.command,
         hardware=wish.hardware, selection=wish.selection, rerun_changed=wish.rerun_changed,
         accept_damage=wish.accept_damage)

@@ -29,6 +29,11 @@ class Selection:
     limit: int | None = None
     case: str | None = None
     retry_errors: bool = False
+    systems: tuple[str, ...] | None = None
+
+    def holds(self, cell: Cell) -> bool:
+        """Whether a cell is of the chosen case and systems."""
+        return self.case in (None, cell.case) and (self.systems is None or cell.system in self.systems)
 
 
 ALL = Selection()
@@ -75,13 +80,13 @@ def cells_of(plan: PlanLine) -> Iterator[Cell]:
                 yield Cell(system, case.id, trial)
 
 
-def check_fits(log: TrialLog, wanted: PlanLine, command: Command) -> None:
+def check_fits(log: TrialLog, wanted: PlanLine, command: Command, adds_systems: bool = False) -> None:
     """Raise Unusable where the wanted plan contradicts the log, with the command that would be right."""
     planned = log.plan
     if planned is None:
         return
     for flag, given, recorded in (
-        ("--system", " ".join(wanted.systems), " ".join(planned.systems)),
+        ("--system", " ".join(wanted.systems), " ".join(wanted.systems if adds_systems else planned.systems)),
         ("--task", wanted.task.module, planned.task.module),
         ("--split", wanted.split, planned.split),
     ):
@@ -143,7 +148,7 @@ def work_left(log: Cells, plan: PlanLine, changes: Changes, selection: Selection
     for cell in cells_of(plan):
         if selection.limit is not None and count >= selection.limit:
             return
-        if selection.case in (None, cell.case) and is_left(log, cell, changes, selection.retry_errors):
+        if selection.holds(cell) and is_left(log, cell, changes, selection.retry_errors):
             count += 1
             yield Assignment(cell, log.attempts(cell) + 1)
 

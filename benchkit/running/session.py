@@ -8,10 +8,11 @@ What does not live here: which cells are left (plan.py), the trials themselves (
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from benchkit import VERSION
 from benchkit.basics.clock import Budget, Clock, StopWish
@@ -19,10 +20,11 @@ from benchkit.basics.command import Command
 from benchkit.basics.errors import Interrupted
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Case
-from benchkit.running.engine import Answering, Limits, Stopped, Witness, run_trials
+from benchkit.running.engine import Answering, Limits, Stopped, Ways, Witness, run_trials
 from benchkit.running.environment import environment
 from benchkit.running.plan import (
     ALL,
+    Assignment,
     Changes,
     Selection,
     cells_of,
@@ -34,28 +36,50 @@ from benchkit.running.plan import (
     settings_differences,
     work_left,
 )
-from benchkit.systems.system import System
+from benchkit.systems.system import Loaded, System
 from benchkit.tasks.task import Prompt, Task, prompt_of
 from benchkit.trial_log.lines import (
+    Damage,
     LoadedLine,
     PlanLine,
     PlannedCase,
     SessionLine,
     StopLine,
     SystemLine,
+    TrialLine,
 )
 from benchkit.trial_log.reader import TrialLog
 from benchkit.trial_log.writer import LogWriter
 
 
+class Companion(Protocol):
+    """A file that grows beside the log. What belongs to a trial is on the disk before its line is."""
+
+    def begin(self, session: str) -> tuple[Damage, ...]:
+        """Go on behind what is there, for the session of that id; the damage found, for the session line."""
+
+    def before_line(self, line: TrialLine) -> None:
+        """Put all that belongs to this trial on the disk. Raises Surroundings."""
+
+    def close(self) -> None:
+        """Let go of the file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a person asked for: which cells, into which log, within which limits; `command` is how it was asked."""
+    """What a person asked for: which cells, into which log, within which limits.
+
+    prompts         of every case, by its id
+    command         how it was asked, so that errors can offer the command that would be right
+    adds_systems    whether a log of other systems is gone on with; else it is refused
+    companion       a file that grows beside the log, if there is one
+    """
 
     log: Path
     systems: Mapping[str, System]
     task: Task
     cases: tuple[Case, ...]
+    prompts: Mapping[str, Prompt]
     split: str
     trials: int
     budget: Budget
@@ -65,6 +89,8 @@ class Order:
     selection: Selection = ALL
     rerun_changed: bool = False
     accept_damage: bool = False
+    adds_systems: bool = False
+    companion: Companion | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +111,13 @@ class Ended:
     sentence: str | None = None
 
 
-def wanted_plan(order: Order, prompts: Mapping[str, Prompt]) -> PlanLine:
-    """The plan that the order asks for."""
+def wanted_plan(order: Order, log: TrialLog | None) -> PlanLine:
+    """The plan that the order asks for; where systems may be added, with those that the log has already."""
+    before = log.plan.systems if log is not None and log.plan is not None and order.adds_systems else ()
     return PlanLine(
         kit=VERSION, task=order.task.title, split=order.split,
-        cases=tuple(PlannedCase(case.id, prompts[case.id].ask) for case in order.cases),
-        trials=order.trials, systems=tuple(order.systems))
+        cases=tuple(PlannedCase(case.id, order.prompts[case.id].ask) for case in order.cases),
+        trials=order.trials, systems=tuple(dict.fromkeys((*before, *order.systems))))
 
 
 def prompts_of(task: Task, cases: tuple[Case, ...]) -> dict[str, Prompt]:
@@ -115,7 +142,7 @@ class Ahead:
 
 def foresee(order: Order, log: TrialLog | None) -> Ahead:
     """What `record` would run, as far as the log and the cases tell; nobody is asked. Raises Unusable."""
-    plan = wanted_plan(order, prompts_of(order.task, order.cases))
+    plan = wanted_plan(order, log)
     check_selection(plan, order.selection)
     planned = len(plan.cases) * plan.trials * len(plan.systems)
     if log is None:
@@ -124,7 +151,7 @@ def foresee(order: Order, log: TrialLog | None) -> Ahead:
         left = planned
     else:
         changes = _compare(log, plan, {}, order)
-        chosen = [one.cell for one in work_left(log, plan, changes, order.selection)]
+        chosen = [one.cell for one in _work(order, log, plan, changes)]
         left = count_left(log, plan, changes)
     first = f"{shown_line(chosen[0].case)}, trial {chosen[0].trial}" if chosen else None
     return Ahead(planned, planned - left, len(chosen), first)
@@ -135,22 +162,22 @@ def record(order: Order, log: TrialLog | None, surrounds: Surrounds) -> Ended:
 
     Raises Unusable before anything is started; Surroundings and Interrupted with the log as far as it came.
     """
-    prompts = prompts_of(order.task, order.cases)
-    plan = wanted_plan(order, prompts)
+    plan = wanted_plan(order, log)
     check_selection(plan, order.selection)
     if log is not None:
         changes = _compare(log, plan, {}, order)
-        if not any(True for _ in work_left(log, plan, changes, order.selection)) and _holds(log, plan):
+        if not any(True for _ in _work(order, log, plan, changes)) and _holds(log, plan):
             return Ended(None)
-    environments = {name: system.open() for name, system in order.systems.items()}
-    answering = {name: Answering(system, system.settings(), prompts) for name, system in order.systems.items()}
-    with LogWriter.open(order.log, accept_damage=order.accept_damage) as writer:
+    environments = [system.open() for system in order.systems.values()]
+    answering = {name: Answering(system, system.settings(), order.prompts) for name, system in order.systems.items()}
+    with closing_all(order), LogWriter.open(order.log, accept_damage=order.accept_damage) as writer:
         log = writer.read()
+        plan = wanted_plan(order, log)
         changes = _compare(log, plan, {name: one.settings for name, one in answering.items()}, order)
         session = SessionLine(
-            started_at=surrounds.clock.stamp(), hardware=order.hardware,
-            environment=environment(next(iter(environments.values()))), timeout_s=order.timeout_s,
-            budget_s=order.budget.seconds, pid=os.getpid())
+            started_at=surrounds.clock.stamp(), hardware=order.hardware, environment=_environment(environments),
+            timeout_s=order.timeout_s, budget_s=order.budget.seconds, pid=os.getpid(),
+            trace_damage=order.companion.begin(writer.session) if order.companion else None)
         _say_what_differs(log, session, surrounds.say)
         log = writer.begin(session, log)
         with _stop_line(writer, surrounds.clock) as ending:
@@ -159,16 +186,39 @@ def record(order: Order, log: TrialLog | None, surrounds: Surrounds) -> Ended:
     return Ended(stopped.reason, stopped.sentence)
 
 
+@contextmanager
+def closing_all(order: Order) -> Iterator[None]:
+    """Whatever happens, let go of the systems and of the companion."""
+    try:
+        yield
+    finally:
+        for system in order.systems.values():
+            system.close()
+        if order.companion is not None:
+            order.companion.close()
+
+
+def _environment(servers: Sequence[Mapping[str, JSON]]) -> Mapping[str, JSON]:
+    """This machine, and the first server there is: baselines have none."""
+    return environment(next((one for one in servers if one.get("server") is not None), servers[0]))
+
+
+def _work(order: Order, log: TrialLog, plan: PlanLine, changes: Changes) -> Iterator[Assignment]:
+    """The cells to run in this session: of the systems that were opened only."""
+    return work_left(log, plan, changes, replace(order.selection, systems=tuple(order.systems)))
+
+
 def _holds(log: TrialLog, plan: PlanLine) -> bool:
     """Whether the log's own plan is the wanted one already, so that nothing has to be added."""
-    return log.plan is not None and (log.plan.cases, log.plan.trials) == (plan.cases, plan.trials)
+    return log.plan is not None and (log.plan.cases, log.plan.trials, log.plan.systems) == (
+        plan.cases, plan.trials, plan.systems)
 
 
 def _compare(
     log: TrialLog, plan: PlanLine, settings: Mapping[str, Mapping[str, JSON]], order: Order,
 ) -> Changes:
     """What changed since the log was recorded; raises Unusable unless it is to be run again."""
-    check_fits(log, plan, order.command)
+    check_fits(log, plan, order.command, order.adds_systems)
     differences = {name: settings_differences(log.settings[name], now)
                    for name, now in settings.items() if name in log.settings}
     changes = Changes(changed_asks(log, plan), {name: texts for name, texts in differences.items() if texts})
@@ -196,12 +246,18 @@ def _run_session(order: Order, ground: _Ground, writer: LogWriter, surrounds: Su
     """Everything behind the session line, up to the stop line."""
     ground = _write_plan(ground, writer)
     _write_systems(ground, writer)
-    _warm(ground, writer, surrounds)
     left = count_left(ground.log, ground.plan, ground.changes)
-    work = list(work_left(ground.log, ground.plan, ground.changes, order.selection))
+    work = list(_work(order, ground.log, ground.plan, ground.changes))
     limits = Limits(order.budget, order.timeout_s, surrounds.stop)
+
+    def write(line: TrialLine) -> None:
+        if order.companion is not None:
+            order.companion.before_line(line)
+        writer.trial(line)
+
     with surrounds.witness(ground.planned, ground.planned - left) as witness:
-        stopped = run_trials(work, ground.answering, writer.trial, limits, surrounds.clock, witness)
+        ways = Ways(_warmer(ground, writer, surrounds), write, witness)
+        stopped = run_trials(work, ground.answering, ways, limits, surrounds.clock)
     return Stopped(_reason(stopped, order.selection, len(work) < left), stopped.sentence)
 
 
@@ -226,15 +282,25 @@ def _reason(stopped: Stopped, selection: Selection, is_part: bool) -> str:
     return "selection" if is_chosen and is_part else "complete"
 
 
-def _warm(ground: _Ground, writer: LogWriter, surrounds: Surrounds) -> None:
+def _warmer(ground: _Ground, writer: LogWriter, surrounds: Surrounds) -> Callable[[str], None]:
+    """A function that loads a system's model before its first trial, and writes what loading took."""
+    warm: set[str] = set()
+
+    def prepare(name: str) -> None:
+        if name not in warm:
+            loaded = ground.answering[name].system.warm()
+            _say_other_context(ground, loaded, surrounds.say)
+            writer.loaded(LoadedLine(loaded.load_s, loaded.context_length, loaded.details or {}))
+            warm.add(name)
+    return prepare
+
+
+def _say_other_context(ground: _Ground, loaded: Loaded, say: Callable[[str], None]) -> None:
     before = next((one.loaded for one in reversed(ground.log.sessions) if one.loaded is not None), None)
-    for name, one in ground.answering.items():
-        surrounds.stop.raise_if_wished()
-        loaded = one.system.warm()
-        if before is not None and before.context_length != loaded.context_length:
-            surrounds.say(f"{shown_line(name)}: the context length was {before.context_length} in an earlier session "
-                          f"and is {loaded.context_length} now; the report says so")
-        writer.loaded(LoadedLine(loaded.load_s, loaded.context_length, loaded.details or {}))
+    # a log of several systems does not say which of them was loaded
+    if before is not None and len(ground.plan.systems) == 1 and before.context_length != loaded.context_length:
+        say(f"the context length was {before.context_length} in an earlier session and is "
+            f"{loaded.context_length} now; texts may differ, and the report says so")
 
 
 def _say_what_differs(log: TrialLog, now: SessionLine, say: Callable[[str], None]) -> None:

@@ -53,7 +53,10 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class SessionLine:
-    """The first line of a session. `damage` is what this session found and names, so that it is known."""
+    """The first line of a session. `damage` is what this session found and names, so that it is known.
+
+    `trace_damage` is the same of the trace beside the log; None, and no field, where there is no trace.
+    """
 
     started_at: str
     hardware: str | None
@@ -62,6 +65,7 @@ class SessionLine:
     budget_s: float | None
     pid: int
     damage: tuple[Damage, ...] = ()
+    trace_damage: tuple[Damage, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +147,7 @@ def fields_of(line: Line) -> dict[str, JSON]:
     if isinstance(line, TrialLine):
         return _fields_of_trial(line)
     if isinstance(line, SessionLine):
-        return {
-            "kind": "session", "v": _VERSION, "started_at": line.started_at, "hardware": line.hardware,
-            "environment": line.environment, "timeout_s": rounded(line.timeout_s),
-            "budget_s": rounded(line.budget_s), "pid": line.pid,
-            "damage": [[damage.offset, damage.length] for damage in line.damage],
-        }
+        return _fields_of_session(line)
     if isinstance(line, PlanLine):
         return {
             "kind": "plan", "kit": line.kit, "task": fields_of_task_name(line.task), "split": line.split,
@@ -172,6 +171,21 @@ def line_of(fields: JSON) -> Line:
     if kind not in _READERS:
         raise values.wrong("kind", "one of " + ", ".join(sorted(_READERS)))
     return _READERS[kind](values)
+
+
+def _fields_of_session(line: SessionLine) -> dict[str, JSON]:
+    fields: dict[str, JSON] = {
+        "kind": "session", "v": _VERSION, "started_at": line.started_at, "hardware": line.hardware,
+        "environment": line.environment, "timeout_s": rounded(line.timeout_s),
+        "budget_s": rounded(line.budget_s), "pid": line.pid, "damage": _fields_of_damage(line.damage),
+    }
+    if line.trace_damage is not None:
+        fields["trace_damage"] = _fields_of_damage(line.trace_damage)
+    return fields
+
+
+def _fields_of_damage(damage: tuple[Damage, ...]) -> list[JSON]:
+    return [[one.offset, one.length] for one in damage]
 
 
 def _fields_of_trial(line: TrialLine) -> dict[str, JSON]:
@@ -200,13 +214,17 @@ def _session_of(values: Fields) -> SessionLine:
     return SessionLine(
         values.stamp("started_at"), values.text_or_null("hardware"), values.mapping("environment"),
         values.seconds("timeout_s"), values.seconds_or_null("budget_s"), values.integer("pid"),
-        tuple(_damage_of(values, item) for item in values.items("damage")))
+        _damage_of(values, "damage"), _damage_of(values, "trace_damage") if "trace_damage" in values else None)
 
 
-def _damage_of(values: Fields, item: object) -> Damage:
+def _damage_of(values: Fields, name: str) -> tuple[Damage, ...]:
+    return tuple(_damage_in(values, name, item) for item in values.items(name))
+
+
+def _damage_in(values: Fields, name: str, item: object) -> Damage:
     if isinstance(item, (list, tuple)) and len(item) == 2 and all(type(part) is int and part >= 0 for part in item):
         return Damage(item[0], item[1])
-    raise values.wrong("damage", "a list of [byte offset, length]")
+    raise values.wrong(name, "a list of [byte offset, length]")
 
 
 def _plan_of(values: Fields) -> PlanLine:

@@ -57,6 +57,11 @@ class LogWriter:
         return cls(Path(path), file, session or secrets.token_hex(8), accept_damage)
 
     @property
+    def session(self) -> str:
+        """The id of the session that this writer begins."""
+        return self._session
+
+    @property
     def has_failed(self) -> bool:
         """Whether a write or a sync failed: then nothing more can be written, not even a stop line."""
         return self._file.has_failed
