@@ -119,8 +119,11 @@ class CasesThatNeverPass(unittest.TestCase):
 
 class Sessions(unittest.TestCase):
     def test_what_differs_is_named(self) -> None:
-        second = replace(SESSION, environment={"server": "other", "context_length": 4096})
-        self.assertEqual(session_differences([SESSION, second]), ("server", "context length"))
+        second = replace(SESSION, environment={"server": "other"})
+        self.assertEqual(session_differences([SESSION, second]), ("server",))
+        loaded = [replace(SESSION, context_length=length) for length in (4096, None, 2048)]
+        self.assertEqual(session_differences(loaded), ("context length",))
+        self.assertEqual(session_differences(loaded[:2]), ())
         self.assertEqual(session_differences([SESSION, replace(SESSION, hardware=None)]), ("hardware",))
         self.assertEqual(session_differences([SESSION, SESSION]), ())
         self.assertEqual(session_differences([]), ())

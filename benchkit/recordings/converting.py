@@ -50,11 +50,11 @@ def system_in(log: TrialLog, system: str | None) -> str:
 
 
 def _session_of(session: SessionSummary) -> SessionFacts:
-    line = session.line
+    line, loaded = session.line, session.loaded
     return SessionFacts(
         line.started_at, line.hardware, line.environment, line.timeout_s, line.budget_s,
-        None if session.loaded is None else session.loaded.load_s,
-        None if session.stop is None else session.stop.reason)
+        None if loaded is None else loaded.load_s, None if session.stop is None else session.stop.reason,
+        None if loaded is None else loaded.context_length)
 
 
 def _cases_of(log: TrialLog, plan: PlanLine, system: str) -> tuple[RecordedCase, ...]:

@@ -28,7 +28,10 @@ _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class SessionFacts:
-    """One session of a log: where, how long, and how it ended (`stop` None: no word of it)."""
+    """One session of a log: where, how long, and how it ended (`stop` None: no word of it).
+
+    `context_length` is in tokens, as served once the model was loaded; None: the server did not say.
+    """
 
     started_at: str
     hardware: str | None
@@ -37,6 +40,7 @@ class SessionFacts:
     budget_s: float | None
     load_s: float | None
     stop: str | None
+    context_length: int | None = None
 
 
 def session_fields(session: SessionFacts) -> dict[str, JSON]:
@@ -44,7 +48,7 @@ def session_fields(session: SessionFacts) -> dict[str, JSON]:
     return {
         "started_at": session.started_at, "hardware": session.hardware, "environment": session.environment,
         "timeout_s": session.timeout_s, "budget_s": session.budget_s, "load_s": session.load_s,
-        "stop": session.stop,
+        "context_length": session.context_length, "stop": session.stop,
     }
 
 
@@ -58,12 +62,13 @@ def sessions_of(fields: Fields) -> tuple[SessionFacts, ...]:
 
 def _session_of(fields: Fields) -> SessionFacts:
     fields.has_exactly(
-        ("started_at", "hardware", "environment", "timeout_s", "budget_s", "load_s", "stop"))
+        ("started_at", "hardware", "environment", "timeout_s", "budget_s", "load_s", "context_length", "stop"))
     return SessionFacts(
         stamp(fields, "started_at"), fields.text_or_none("hardware"), fields.mapping("environment"),
         fields.seconds_or_none("timeout_s"), fields.seconds_or_none("budget_s"),
         fields.seconds_or_none("load_s"),
-        None if fields.json("stop") is None else fields.one_of("stop", STOP_REASONS))
+        None if fields.json("stop") is None else fields.one_of("stop", STOP_REASONS),
+        fields.integer_or_none("context_length"))
 
 
 def task_fields(task: TaskName) -> dict[str, JSON]:

@@ -142,8 +142,11 @@ def _sessions(run: Run) -> Iterator[Caution]:
 
 
 def session_differences(sessions: Sequence[SessionFacts]) -> tuple[str, ...]:
-    """What sessions differ in: `hardware`, and the keys of their environments."""
-    facts: list[Mapping[str, JSON]] = [{"hardware": one.hardware, **one.environment} for one in sessions]
+    """What sessions differ in: `hardware`, `context length` where it is known, and the keys of their environments."""
+    known = next((one.context_length for one in sessions if one.context_length is not None), None)
+    facts: list[Mapping[str, JSON]] = [
+        {"hardware": one.hardware, "context_length": known if one.context_length is None else one.context_length,
+         **one.environment} for one in sessions]
     names = dict.fromkeys(name for fact in facts for name in fact)
     return tuple(shown_line(name.replace("_", " "), 40) for name in names
                  if len({canonical(fact.get(name)) for fact in facts}) > 1)
