@@ -37,6 +37,11 @@ class CaseRow:
     marks: str
     failures: Failures
 
+    @property
+    def counts(self) -> Counts:
+        """Its trials, counted."""
+        return Counts(self.n + self.incomplete, self.passed, self.n - self.passed)
+
 
 def case_rows(cases: Iterable[CaseTrials], interval_of: Callable[[int, int], Interval] = wilson) -> tuple[CaseRow, ...]:
     """A row for each case, in order. `interval_of(passed, n)` gives the interval."""

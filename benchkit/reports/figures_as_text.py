@@ -26,6 +26,24 @@ def spread(low: float | None, high: float | None) -> str:
     return NOT_AVAILABLE if low is None or high is None else f"{percent(low)} to {percent(high)}"
 
 
+def points(value: Fraction | float | None) -> str:
+    """A difference of shares in percentage points, with its sign: `+3.3`, `-0.1`. Only a difference of 0 reads 0.0."""
+    if value is None:
+        return NOT_AVAILABLE
+    sign = "-" if value < 0 else "+" if value else ""
+    return sign + percent(abs(value))
+
+
+def points_spread(low: float, high: float) -> str:
+    """An interval of differences, in percentage points: `-3.2 to +4.0`."""
+    return f"{points(low)} to {points(high)}"
+
+
+def probability(value: Fraction) -> str:
+    """A p-value to three digits: `0.0312`, `1.91e-06`; `below 1e-300` where a float ends."""
+    return f"{float(value):.3g}" if value > Fraction(1, 10**300) or not value else "below 1e-300"
+
+
 def share(part: int, whole: int) -> str:
     """A count with its denominator and what that is in percent: `7 of 10 (70.0 %)`."""
     return f"{part} of {whole}" + (f" ({percent(Fraction(part, whole))} %)" if whole else "")

@@ -76,12 +76,17 @@ class Speed:
 
 def speed_of(results: Sequence[Result], sessions: Sequence[SessionFacts]) -> Speed:
     """What the trials of a run measured."""
-    limits = [session.timeout_s for session in sessions if session.timeout_s is not None]
-    limit = min(limits, default=None)
-    return Speed(
-        _column((result for result in results if not result.cold), limit),
-        _column((result for result in results if result.cold), limit),
-        _loading(results, sessions), _tokens(results), _attempts(results))
+    return Speed(*latency_columns(results, sessions), _loading(results, sessions), _tokens(results),
+                 _attempts(results))
+
+
+def latency_columns(
+    results: Sequence[Result], sessions: Iterable[SessionFacts],
+) -> tuple[LatencyColumn, LatencyColumn]:
+    """The latencies of warm trials, and of cold ones."""
+    limit = min((session.timeout_s for session in sessions if session.timeout_s is not None), default=None)
+    return (_column((result for result in results if not result.cold), limit),
+            _column((result for result in results if result.cold), limit))
 
 
 def latency_of(result: Result) -> float | None:

@@ -1,0 +1,193 @@
+"""Several runs side by side: every pair of them compared over the cases both have.
+
+In a pair, the run given first is the base and the other the candidate; a difference is candidate minus base, so above
+0 the candidate is better. Figures are exact, or floats as they were computed.
+What does not live here: whether two runs can be compared (comparability.py), single cases (case_differences.py),
+recordings of one system (repeats.py), cautions (pair_cautions.py), sentences (pair_words.py),
+the gate (gate.py) and JSON (wire_pairs.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Literal
+
+from benchkit.reports.case_differences import CaseDifference, Outcome, case_differences, only_in
+from benchkit.reports.cautions import Caution
+from benchkit.reports.comparability import Obstacle, obstacles_between
+from benchkit.reports.latency_ratio import LatencyRatio, latency_ratios
+from benchkit.reports.pair_cautions import pair_cautions
+from benchkit.reports.repeats import Repeat, is_repeat, repeat_of
+from benchkit.reports.run_report import RunReport
+from benchkit.statistics.intervals import Interval, paired_plus_two
+from benchkit.statistics.paired import (
+    difference_bounds,
+    mean,
+    robust_winner,
+    same_within,
+    sign_flip_p,
+    smallest_sign_flip_p,
+)
+from benchkit.statistics.ranking import PairTest, RankSet, holm, rank_sets
+
+ALPHA = Fraction(1, 20)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What two runs say about each other.
+
+    `cases` are the common ones, in the base's order; `only_base` and `only_candidate` are left out of every figure.
+    `base_rate`, `candidate_rate` and `difference` are means of pass^1 over the `compared` cases in which both judged
+    a trial, None without one; `interval` is "plus two", and all of [-1, 1] allowed without a case. `p` is that of the
+    sign-flip test, `smallest_p` what it could have reached. `bounds` is what incomplete trials leave open over all
+    common cases, and `robust` who is ahead however they would have gone. `same_within_margin` is None where no margin
+    was given. `repeat` is there for two recordings of one system.
+    """
+
+    cases: tuple[CaseDifference, ...]
+    only_base: tuple[str, ...]
+    only_candidate: tuple[str, ...]
+    base_rate: Fraction | None
+    candidate_rate: Fraction | None
+    difference: Fraction | None
+    interval: Interval
+    p: Fraction
+    smallest_p: Fraction
+    bounds: Interval | None
+    robust: Literal["base", "candidate"] | None
+    margin: Fraction | None
+    same_within_margin: bool | None
+    latency: tuple[LatencyRatio, ...]
+    repeat: Repeat | None
+    cautions: tuple[Caution, ...]
+
+    @property
+    def compared(self) -> int:
+        """Cases in which both sides judged a trial."""
+        return len(self.cases) - len(self.with_outcome(Outcome.UNKNOWN))
+
+    @property
+    def differing(self) -> int:
+        """Cases whose pass rates differ."""
+        return len(self.with_outcome(Outcome.WON)) + len(self.with_outcome(Outcome.LOST))
+
+    @property
+    def differences(self) -> tuple[Fraction, ...]:
+        """The differences of the compared cases, in order."""
+        return tuple(case.difference for case in self.cases if case.difference is not None)
+
+    @property
+    def incomplete(self) -> tuple[int, int]:
+        """Incomplete trials in the common cases: of the base, of the candidate."""
+        return sum(case.base.incomplete for case in self.cases), sum(case.candidate.incomplete for case in self.cases)
+
+    @property
+    def smallest_margin(self) -> float:
+        """The smallest margin within which the two may be called the same: the farther end of the interval."""
+        return max(abs(self.interval.low), abs(self.interval.high))
+
+    @property
+    def regressions(self) -> tuple[CaseDifference, ...]:
+        """Cases that were a stable pass and are not any more."""
+        return tuple(case for case in self.cases if case.is_regression)
+
+    def with_outcome(self, outcome: Outcome) -> tuple[CaseDifference, ...]:
+        """The cases the candidate won, lost, tied, or of which nothing is known."""
+        return tuple(case for case in self.cases if case.outcome is outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two runs by their places in the list of runs.
+
+    Either there are obstacles, or a comparison and its p after Holm over all compared pairs.
+    """
+
+    base: int
+    candidate: int
+    obstacles: tuple[Obstacle, ...]
+    comparison: Comparison | None
+    adjusted_p: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """Several runs. `labels` are their names, told apart; a rank set is among the runs that a run was compared with.
+
+    It is None for a run that could be compared with no other.
+    """
+
+    runs: tuple[RunReport, ...]
+    labels: tuple[str, ...]
+    ranks: tuple[RankSet | None, ...]
+    pairs: tuple[Pair, ...]
+
+    @property
+    def tests(self) -> int:
+        """How many pairs were compared: what Holm corrects for."""
+        return sum(pair.comparison is not None for pair in self.pairs)
+
+
+def side_by_side(runs: Sequence[RunReport], margin: Fraction | None = None) -> SideBySide:
+    """Compare every pair of runs; `margin` is what may be called the same, as a share (1/20: 5 points)."""
+    pairs = _with_holm([_pair(runs, base, candidate, margin)
+                        for base, candidate in combinations(range(len(runs)), 2)])
+    ranks = tuple(_rank(place, pairs) for place in range(len(runs)))
+    return SideBySide(tuple(runs), labels_of([run.name for run in runs]), ranks, tuple(pairs))
+
+
+def labels_of(names: Sequence[str]) -> tuple[str, ...]:
+    """The names of runs; those that stand twice are told apart by the number of the run."""
+    return tuple(name if names.count(name) == 1 else f"{name} (run {number})"
+                 for number, name in enumerate(names, start=1))
+
+
+def compare(base: RunReport, candidate: RunReport, margin: Fraction | None = None) -> Comparison:
+    """Compare two runs between which there is no obstacle."""
+    cases = case_differences(base.cases, candidate.cases)
+    counts = [case.counts for case in cases]
+    known = [(case, case.difference) for case in cases if case.difference is not None]
+    differences = [difference for _, difference in known]
+    interval, bounds = paired_plus_two(differences), difference_bounds(counts)
+    p, ids = sign_flip_p(differences), [case.id for case in cases]
+    return Comparison(
+        cases=cases, only_base=only_in(base.cases, candidate.cases),
+        only_candidate=only_in(candidate.cases, base.cases),
+        base_rate=mean([Fraction(case.base.passed, case.base.n) for case, _ in known]),
+        candidate_rate=mean([Fraction(case.candidate.passed, case.candidate.n) for case, _ in known]),
+        difference=mean(differences), interval=interval, p=p, smallest_p=smallest_sign_flip_p(differences),
+        bounds=bounds, robust=_side(robust_winner(bounds)), margin=margin,
+        same_within_margin=None if margin is None else bool(differences) and same_within(interval, margin),
+        latency=latency_ratios(base.record, candidate.record, ids),
+        repeat=repeat_of(base.record, candidate.record, cases) if is_repeat(base.record, candidate.record) else None,
+        cautions=pair_cautions(base.record, candidate.record, cases))
+
+
+def _side(winner: Literal["first", "second"] | None) -> Literal["base", "candidate"] | None:
+    if winner is None:
+        return None
+    return "candidate" if winner == "first" else "base"
+
+
+def _pair(runs: Sequence[RunReport], base: int, candidate: int, margin: Fraction | None) -> Pair:
+    obstacles = obstacles_between(runs[base].record, runs[candidate].record)
+    comparison = None if obstacles else compare(runs[base], runs[candidate], margin)
+    return Pair(base, candidate, obstacles, comparison, None)
+
+
+def _with_holm(pairs: Sequence[Pair]) -> list[Pair]:
+    corrected = iter(holm([pair.comparison.p for pair in pairs if pair.comparison is not None]))
+    return [pair if pair.comparison is None
+            else Pair(pair.base, pair.candidate, pair.obstacles, pair.comparison, next(corrected)) for pair in pairs]
+
+
+def _rank(place: int, pairs: Sequence[Pair]) -> RankSet | None:
+    tests = [PairTest(str(pair.candidate), str(pair.base), pair.comparison.difference, pair.comparison.p,
+                      pair.adjusted_p)
+             for pair in pairs if place in (pair.base, pair.candidate)
+             if pair.comparison is not None and pair.adjusted_p is not None]
+    names = sorted({name for test in tests for name in (test.first, test.second)})
+    return rank_sets(names, tests, float(ALPHA))[str(place)] if tests else None

@@ -1,0 +1,61 @@
+"""How much longer the candidate takes: the ratio of median latencies over the common cases.
+
+Warm and cold trials apart. What does not live here: which trials have a latency (speed.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from fractions import Fraction
+
+from benchkit.recordings.run_record import RunRecord
+from benchkit.reports.speed import LatencyColumn, latency_columns
+from benchkit.statistics.percentiles import Latency
+
+WARMTHS = ("warm", "cold")
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyRatio:
+    """The latencies of both sides; `warmth` is one of WARMTHS."""
+
+    warmth: str
+    base: LatencyColumn
+    candidate: LatencyColumn
+
+    @property
+    def ratio(self) -> Fraction | None:
+        """Median of the candidate over that of the base; None where one is not known, a timeout or 0."""
+        above, below = median_of(self.candidate), median_of(self.base)
+        if above is None or below is None or above.censored or below.censored or not below.seconds:
+            return None
+        return Fraction(above.seconds) / Fraction(below.seconds)
+
+
+def latency_ratios(base: RunRecord, candidate: RunRecord, common: Collection[str]) -> tuple[LatencyRatio, ...]:
+    """Warm and cold, each only where both sides have a latency."""
+    sides = zip(WARMTHS, _columns(base, common), _columns(candidate, common), strict=True)
+    return tuple(LatencyRatio(warmth, one, other) for warmth, one, other in sides if one.n and other.n)
+
+
+def median_of(column: LatencyColumn) -> Latency | None:
+    """The 50th percentile by nearest rank; None without a latency."""
+    found = column.percentiles[0]
+    return None if found is None else found.value
+
+
+def machines_differ(base: RunRecord, candidate: RunRecord) -> bool:
+    """Whether the sessions of the two name another hardware, processor, platform or server."""
+    return _machines(base) != _machines(candidate)
+
+
+def _machines(record: RunRecord) -> set[tuple[object, ...]]:
+    names = ("processor", "platform", "server")
+    return {(one.hardware, *(str(one.environment.get(name)) for name in names)) for one in record.sessions}
+
+
+def _columns(record: RunRecord, common: Collection[str]) -> tuple[LatencyColumn, LatencyColumn]:
+    if len(common) == len(record.cases):
+        return latency_columns(record.results, record.sessions)
+    kept = set(common)
+    return latency_columns([result for result in record.results if result.case in kept], record.sessions)

@@ -1,0 +1,58 @@
+"""What a comparison of two runs owes its reader: reasons to trust its figures less, each with a code that stays.
+
+What does not live here: reasons why two runs are not compared at all (comparability.py), and cautions about one run
+(cautions.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from benchkit.recordings.run_record import RunRecord
+from benchkit.reports.case_differences import CaseDifference
+from benchkit.reports.cautions import Caution, count_of
+from benchkit.reports.figures_as_text import probability
+from benchkit.reports.latency_ratio import machines_differ
+from benchkit.statistics.paired import (
+    FEWEST_DIFFERING_CASES,
+    difference_bounds,
+    pass_rate_differences,
+    robust_winner,
+    smallest_sign_flip_p,
+)
+
+
+def pair_cautions(
+    base: RunRecord, candidate: RunRecord, cases: Sequence[CaseDifference],
+) -> tuple[Caution, ...]:
+    """All cautions of a comparison over these common cases."""
+    return (*_few_differing(cases), *_open_winner(cases), *_other_trials(base, candidate),
+            *_other_machines(base, candidate))
+
+
+def _few_differing(cases: Sequence[CaseDifference]) -> Iterator[Caution]:
+    differences = pass_rate_differences([case.counts for case in cases])
+    differing = sum(value != 0 for value in differences)
+    if differing < FEWEST_DIFFERING_CASES:
+        yield Caution("few-differing-cases", (
+            f"{differing} of {count_of(len(differences), 'compared case')} differ, and p cannot be smaller than "
+            f"{probability(smallest_sign_flip_p(differences))} with so few: this test cannot tell the two apart"))
+
+
+def _open_winner(cases: Sequence[CaseDifference]) -> Iterator[Caution]:
+    counts = [case.counts for case in cases]
+    is_incomplete = any(pair.first.incomplete or pair.second.incomplete for pair in counts)
+    if is_incomplete and sum(pass_rate_differences(counts)) and robust_winner(difference_bounds(counts)) is None:
+        yield Caution("winner-not-robust", "incomplete trials could turn the difference around")
+
+
+def _other_trials(base: RunRecord, candidate: RunRecord) -> Iterator[Caution]:
+    if base.trials != candidate.trials:
+        yield Caution("trials-differ", (
+            f"the base has {count_of(base.trials, 'trial')} of every case, the candidate {candidate.trials}: a case "
+            "looks stable more easily in fewer trials"))
+
+
+def _other_machines(base: RunRecord, candidate: RunRecord) -> Iterator[Caution]:
+    if machines_differ(base, candidate):
+        yield Caution("machines-differ", (
+            "hardware, processor, platform or server differ: latencies compare machines, too"))
