@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchkit.basics.canonical import close_line
 from benchkit.basics.errors import Unusable
-from benchkit.basics.values import JSON, Cell
+from benchkit.basics.values import JSON, Cell, Reply
 from benchkit.trial_log.lines import MOST_LINE_BYTES, Damage, LoadedLine, StopLine, SystemLine
 from benchkit.trial_log.reader import SessionSummary, TrialLog, read_log
 from tests import trial_logs
@@ -296,6 +296,24 @@ class Damaged(InAFolder):
                 self.refused(broken)
                 log = self.read(broken, accept_damage=True)
                 self.assertEqual(log.harmless, (Damage(lines.offset(index), len(lines.lines[index])),))
+
+    def test_a_line_that_only_begins_in_named_damage_is_new_damage(self) -> None:
+        lines = complete()
+        lines.lines[6] = altered(lines.lines[6])
+        found = self.read(lines, accept_damage=True).harmless
+        lines.begin(SESSION_B, replace(session_line(), damage=found)).add(StopLine("complete", STAMP))
+        lines.lines[6:8] = [lines.lines[6][:-1] + b"x" + lines.lines[7]]
+        self.assertIn("line 7 ", self.refused(lines))
+        log = self.read(lines, accept_damage=True)
+        self.assertEqual(log.harmless, (Damage(lines.offset(6), len(lines.lines[6])),))
+
+    def test_a_line_of_more_than_four_mebibytes_is_damage_even_if_it_is_whole(self) -> None:
+        for room, count in ((0, 1), (1, 0)):
+            output = "x" * (MOST_LINE_BYTES - len(started().add(trial_line(outcome=Reply(""))).lines[4]) + 1 + room)
+            lines = started().add(trial_line(outcome=Reply(output)))
+            with self.subTest(room):
+                self.assertEqual(len(lines.lines[4]), MOST_LINE_BYTES + 1 + room)
+                self.assertEqual(len(self.recorded(self.read(lines))), count)
 
     def test_when_the_line_that_names_is_lost_the_damage_is_harmful_again(self) -> None:
         lines = complete()

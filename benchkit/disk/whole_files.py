@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import stat
 import time
@@ -90,6 +91,21 @@ def same_bytes(path: Path | str, chunks: Iterable[bytes]) -> bool:
         return False
     with file:
         return all(file.read(len(chunk)) == chunk for chunk in chunks) and file.read(1) == b""
+
+
+def refuse_other(path: Path | str, first_key: str) -> None:
+    """Raise Unusable where something stands that must not be written over.
+
+    That is anything but an empty file, or a JSON object whose first key is `first_key`.
+    """
+    try:
+        with os.fdopen(open_to_read(path), "rb") as file:
+            head = file.read(200)
+    except Unusable:
+        return  # nothing is there, or no file: writing will say what
+    if head and not re.match(rb'\s*\{\s*"' + first_key.encode("ascii") + rb'"\s*:', head):
+        kind = first_key.replace("_", " ")
+        raise Unusable(f"{shown_path(path)} is there and is no {kind}, so it is not written over; give another name")
 
 
 def make_folder(folder: Path) -> None:
