@@ -4,6 +4,7 @@ Floors, from the ground up; a room imports only from its own floor above it in t
 
     basics       errors, values, canonical JSON, names, the clock; knows nothing of files or networks
     statistics   formulas over counts; exact fractions in, figures out
+    pages        escaping, HTML, SVG charts, Markdown and CSV text; pure: values in, text out
     disk         the only floor that writes files
     trial_log    the trial log: its lines, its reader, its writer
     tasks        cases, the user's task, and the judgement of one output
@@ -12,6 +13,7 @@ Floors, from the ground up; a room imports only from its own floor above it in t
     recordings   what a log amounts to: recordings, run records, digests
     running      what is left to run, and running it
     reports      run records -> report -> text and pages
+    boards       many systems over a question pack: batches, traces, judges, standings
 """
 from __future__ import annotations
 

@@ -1,0 +1,222 @@
+"""A job: what a person wants a board of, read from jobs/<name>.toml.
+
+A batch keeps its job as read, in the same form: one function reads both.
+What does not live here: the pack or task that it names (pack_loading.py, task_pack.py), and flags (the door).
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from benchkit.basics.errors import Unusable
+from benchkit.basics.fields import Fields
+from benchkit.basics.names import file_stem, shown_line
+from benchkit.basics.values import JSON
+from benchkit.boards.pack import GEOMETRIES
+from benchkit.disk.whole_files import read_whole, shown_path
+
+MOST_BYTES = 64 * 1024
+MOST_COUNT, MOST_TRIALS, MOST_STEPS, MOST_SEED = 10_000, 1_000, 100, 2**31 - 1
+LONGEST_TIMEOUT_S, LARGEST_BUDGET = 24 * 3600.0, 1e9
+DEFAULT_SPLIT = "development"
+_COMMON = ("geometry", "trials", "systems", "limits", "batch_gate", "env_file")
+_OF_A_PACK = ("pack", "count", "seed", "reword")
+_OF_A_TASK = ("task", "cases", "split", "count", "gates")
+
+
+@dataclass(frozen=True, slots=True)
+class FromPack:
+    """Questions made by packs/<pack>: `count` of them from `seed`; `reword` names the system that may reword."""
+
+    pack: str
+    count: int
+    seed: int = 1
+    reword: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FromTask:
+    """The cases of a task: of one split, the first `count` (None: all). `gates` are checks that are hard gates."""
+
+    task: str
+    cases: str
+    split: str = DEFAULT_SPLIT
+    count: int | None = None
+    gates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JobLimits:
+    """`timeout_s` of one request; `steps` and `budget` of a game in `gated` (None: those of the price list)."""
+
+    timeout_s: float = 120.0
+    steps: int | None = None
+    budget: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchGate:
+    """When a batch of questions is not worth asking.
+
+    least_questions    fewer are left after the emission gate
+    most_one_answer    a larger share of them has one and the same answer
+    most_blind_score   a baseline that does not see the truth has a higher headline
+    """
+
+    least_questions: int = 6
+    most_one_answer: float = 0.6
+    most_blind_score: float = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as read. `name` is that of its file, and of its folder below runs/."""
+
+    name: str
+    asks: FromPack | FromTask
+    systems: tuple[str, ...]
+    geometry: str = "single"
+    trials: int = 3
+    limits: JobLimits = JobLimits()
+    batch_gate: BatchGate = BatchGate()
+    env_file: str | None = None
+
+
+def read_job(path: Path) -> Job:
+    """The job in a TOML file. Raises Unusable with file and key."""
+    import tomllib
+    data = read_whole(path, MOST_BYTES)
+    name = path.name.removesuffix(".toml")
+    if file_stem(name) != name:
+        raise Unusable(f"{shown_path(path)}: a job's file is named of a-z, 0-9, dot, dash and underscore, and .toml: "
+                       "the name becomes a folder")
+    try:
+        return job_of(name, cast("JSON", tomllib.loads(data.decode("utf-8"))))
+    except UnicodeDecodeError as error:
+        raise Unusable(f"{shown_path(path)}: it is not UTF-8 at byte {error.start}") from None
+    except RecursionError:
+        raise Unusable(f"{shown_path(path)}: it is nested too deep") from None
+    except tomllib.TOMLDecodeError as error:
+        raise Unusable(f"{shown_path(path)}: it is not TOML: {shown_line(str(error))}") from None
+    except ValueError as error:
+        raise Unusable(f"{shown_path(path)}: {shown_line(str(error))}") from None
+
+
+def job_of(name: str, values: JSON, place: str = "") -> Job:
+    """The job with these keys. Raises ValueError naming the key that is unknown, missing or wrong."""
+    keys = Fields(values, place)
+    kinds = [kind for kind in ("pack", "task") if kind in keys.values]
+    if len(kinds) != 1:
+        raise ValueError(f"{keys.at('pack')} or {keys.at('task')} must be there, and only one of them: a job asks "
+                         "the questions of a pack, or the cases of a task")
+    from_pack = kinds == ["pack"]
+    keys.has_exactly(("systems", *(("pack", "count") if from_pack else ("task", "cases"))),
+                     optional=(*_COMMON, *(_OF_A_PACK if from_pack else _OF_A_TASK)))
+    return Job(
+        name, _from_pack(keys) if from_pack else _from_task(keys), _systems(keys),
+        keys.one_of("geometry", GEOMETRIES) if "geometry" in keys.values else "single",
+        _whole(keys, "trials", 3, MOST_TRIALS), _limits(_table(keys, "limits")),
+        _batch_gate(_table(keys, "batch_gate")), _line(keys, "env_file") if "env_file" in keys.values else None)
+
+
+def job_to_wire(job: Job) -> dict[str, JSON]:
+    """The keys of a job, defaults filled in; what is None is left out, as TOML has no word for it."""
+    asks = job.asks
+    kind: Mapping[str, JSON] = (
+        {"pack": asks.pack, "count": asks.count, "seed": asks.seed, "reword": asks.reword}
+        if isinstance(asks, FromPack) else
+        {"task": asks.task, "cases": asks.cases, "split": asks.split, "count": asks.count,
+         "gates": list(asks.gates)})
+    gate, limits = job.batch_gate, job.limits
+    return _without_none({
+        **kind, "geometry": job.geometry, "trials": job.trials, "systems": list(job.systems),
+        "limits": _without_none({"timeout_s": limits.timeout_s, "steps": limits.steps, "budget": limits.budget}),
+        "batch_gate": {"least_questions": gate.least_questions, "most_one_answer": gate.most_one_answer,
+                       "most_blind_score": gate.most_blind_score},
+        "env_file": job.env_file})
+
+
+def _without_none(values: Mapping[str, JSON]) -> dict[str, JSON]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _from_pack(keys: Fields) -> FromPack:
+    return FromPack(
+        _line(keys, "pack"), _whole(keys, "count", None, MOST_COUNT),
+        _whole(keys, "seed", 1, MOST_SEED, least=0), _system_name(keys, "reword", keys.text("reword"))
+        if "reword" in keys.values else None)
+
+
+def _from_task(keys: Fields) -> FromTask:
+    gates = keys.texts("gates") if "gates" in keys.values else ()
+    if len(set(gates)) != len(gates):
+        raise keys.wrong("gates", "a list in which no check stands twice")
+    return FromTask(
+        _line(keys, "task"), _line(keys, "cases"), _line(keys, "split") if "split" in keys.values else DEFAULT_SPLIT,
+        _whole(keys, "count", None, MOST_COUNT) if "count" in keys.values else None, gates)
+
+
+def _systems(keys: Fields) -> tuple[str, ...]:
+    names = tuple(_system_name(keys, "systems", name) for name in keys.texts("systems"))
+    if not names or len(set(names)) != len(names):
+        raise keys.wrong("systems", "a list of at least one system, none of them twice")
+    return names
+
+
+def _system_name(keys: Fields, key: str, name: str) -> str:
+    module, colon, rest = name.partition(":")
+    if not (module and colon and rest) or shown_line(name) != name:
+        raise ValueError(f"{keys.at(key)} has {shown_line(name, 60)!r}: a system is named module:name, such as "
+                         "model_triage:gemma or baselines:silent")
+    return name
+
+
+def _limits(keys: Fields) -> JobLimits:
+    keys.has_exactly((), optional=("timeout_s", "steps", "budget"))
+    return JobLimits(
+        _number(keys, "timeout_s", 120.0, LONGEST_TIMEOUT_S),
+        _whole(keys, "steps", None, MOST_STEPS) if "steps" in keys.values else None,
+        _number(keys, "budget", None, LARGEST_BUDGET) if "budget" in keys.values else None)
+
+
+def _batch_gate(keys: Fields) -> BatchGate:
+    normal = BatchGate()
+    keys.has_exactly((), optional=("least_questions", "most_one_answer", "most_blind_score"))
+    return BatchGate(
+        _whole(keys, "least_questions", normal.least_questions, MOST_COUNT),
+        _number(keys, "most_one_answer", normal.most_one_answer, 1.0),
+        _number(keys, "most_blind_score", normal.most_blind_score, 1.0))
+
+
+def _table(keys: Fields, name: str) -> Fields:
+    return keys.inner(name) if name in keys.values else Fields({}, keys.at(name))
+
+
+def _line(keys: Fields, name: str) -> str:
+    text = keys.text(name)
+    if not text or shown_line(text, 300) != text:
+        raise keys.wrong(name, "a text of one line")
+    return text
+
+
+def _whole(keys: Fields, name: str, default: int | None, most: int, least: int = 1) -> int:
+    """A whole number from `least` to `most`; where the key is missing the default, if there is one."""
+    if name not in keys.values and default is not None:
+        return default
+    number = keys.integer(name, least)
+    if number > most:
+        raise keys.wrong(name, f"a whole number of at most {most:,}")
+    return number
+
+
+def _number(keys: Fields, name: str, default: float | None, most: float) -> float:
+    """A number above 0 and at most `most`; where the key is missing the default, if there is one."""
+    if name not in keys.values and default is not None:
+        return default
+    value = keys.json(name)
+    is_number = isinstance(value, int | float) and type(value) is not bool
+    if not is_number or not 0 < cast("float", value) <= most:  # NaN is in no range
+        raise keys.wrong(name, f"a number above 0 and at most {most:g}")
+    return float(cast("float", value))
