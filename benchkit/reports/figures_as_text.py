@@ -30,8 +30,8 @@ def points(value: Fraction | float | None) -> str:
     """A difference of shares in percentage points, with its sign: `+3.3`, `-0.1`. Only a difference of 0 reads 0.0."""
     if value is None:
         return NOT_AVAILABLE
-    sign = "-" if value < 0 else "+" if value else ""
-    return sign + percent(abs(value))
+    sign = "-" if value < 0 else "+" if value > 0 else ""
+    return sign + percent(-value if value < 0 else value)
 
 
 def points_spread(low: float, high: float) -> str:

@@ -15,6 +15,7 @@ from benchkit.reports.latency_ratio import machines_differ
 from benchkit.statistics.paired import (
     FEWEST_DIFFERING_CASES,
     difference_bounds,
+    mean,
     pass_rate_differences,
     robust_winner,
     smallest_sign_flip_p,
@@ -41,7 +42,7 @@ def _few_differing(cases: Sequence[CaseDifference]) -> Iterator[Caution]:
 def _open_winner(cases: Sequence[CaseDifference]) -> Iterator[Caution]:
     counts = [case.counts for case in cases]
     is_incomplete = any(pair.first.incomplete or pair.second.incomplete for pair in counts)
-    if is_incomplete and sum(pass_rate_differences(counts)) and robust_winner(difference_bounds(counts)) is None:
+    if is_incomplete and mean(pass_rate_differences(counts)) and robust_winner(difference_bounds(counts)) is None:
         yield Caution("winner-not-robust", "incomplete trials could turn the difference around")
 
 

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from benchkit.reports.case_rows import CaseRow, in_state, never_passed
 from benchkit.reports.cautions import count_of
 from benchkit.reports.columns import INDENT, LEAST_FLEXIBLE, WIDTH, clipped, left, right, table, width_of, wrapped
+from benchkit.reports.comparison import SideBySide
 from benchkit.reports.figures_as_text import percent, spread
 from benchkit.reports.headline import headline_of
 from benchkit.reports.paint import NO_PAINT, Paint
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.text_cases import case_lines, flaky_lines, main_failure, never_lines, passed_cell
 from benchkit.reports.text_failures import confusion_lines, failure_lines, unjudged_lines
+from benchkit.reports.text_pairs import side_by_side_text
 from benchkit.reports.text_rates import about_lines, coverage_lines, pass_lines, tag_lines
 from benchkit.reports.text_speed import attempt_lines, latency_lines, token_lines
 from benchkit.statistics.estimators import State
@@ -35,9 +37,12 @@ class Section:
     lines: Callable[[RunReport], Iterable[str]]
 
 
-def text_report(runs: Sequence[RunReport], paint: Paint = NO_PAINT) -> str:
-    """The whole report, one run after the other; ends in a newline unless there is no run."""
-    texts = []
+def text_report(runs: Sequence[RunReport], paint: Paint = NO_PAINT, side: SideBySide | None = None) -> str:
+    """The whole report; ends in a newline unless there is no run.
+
+    First all runs side by side, where `side` compares them, then one run after the other.
+    """
+    texts = [] if side is None else [side_by_side_text(side, paint)]
     for run in runs:
         head = [] if len(runs) == 1 else [paint.strong(_rule(f"{run.name}: {run.record.system}"))]
         texts.append("\n".join([*head, *_run_lines(run, paint)]) + "\n")

@@ -1,18 +1,21 @@
 """The JSON of a report: the same bytes from the same run records, on any machine.
 
 Figures are rounded half-even to 6 digits from exact values; what is not available is null, never zero.
-What does not live here: how a figure comes about (run_report.py and the rooms it names).
+What does not live here: how a figure comes about (run_report.py and the rooms it names), and the fields of
+`comparisons` (wire_pairs.py).
 """
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from benchkit.basics.values import JSON
 from benchkit.reports.case_rows import CaseRow
+from benchkit.reports.comparison import SideBySide
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import LatencyColumn, Speed, Tokens
 from benchkit.reports.tags import TagRow
+from benchkit.reports.wire_pairs import pair_fields
 from benchkit.statistics.figures import figure
 from benchkit.statistics.percentiles import PERCENTS, Latency, Percentile
 from benchkit.statistics.suites import SuiteAtK, SuiteMetric
@@ -20,9 +23,15 @@ from benchkit.statistics.suites import SuiteAtK, SuiteMetric
 REPORT_VERSION = 1
 
 
-def report_bytes(runs: Sequence[RunReport], comparisons: Sequence[JSON] = ()) -> bytes:
-    """The file: indented by 1, ASCII, final newline. `comparisons` come in their wire form."""
-    fields = {"report": REPORT_VERSION, "runs": [run_fields(run) for run in runs], "comparisons": list(comparisons)}
+def report_bytes(runs: Sequence[RunReport], side: SideBySide | None = None) -> bytes:
+    """The file: indented by 1, ASCII, final newline; with a comparison of every pair where `side` gives them."""
+    fields: dict[str, JSON] = {"report": REPORT_VERSION, "runs": [run_fields(run) for run in runs],
+                               "comparisons": [] if side is None else [pair_fields(side, pair) for pair in side.pairs]}
+    return file_bytes(fields)
+
+
+def file_bytes(fields: Mapping[str, JSON]) -> bytes:
+    """A file of this floor: JSON indented by 1, ASCII, final newline."""
     return (json.dumps(fields, indent=1, allow_nan=False) + "\n").encode("ascii")
 
 

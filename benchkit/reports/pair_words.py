@@ -1,0 +1,96 @@
+"""What two runs say about each other, in a sentence that any renderer can show. A large p is never called sameness.
+
+What does not live here: the figures (comparison.py), and how a sentence is laid out.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from benchkit.basics.names import shown_line
+from benchkit.reports.cautions import count_of
+from benchkit.reports.comparison import ALPHA, Comparison, Pair, SideBySide
+from benchkit.reports.figures_as_text import percent, points_spread, probability
+from benchkit.statistics.paired import FEWEST_DIFFERING_CASES
+
+LONGEST_LABEL = 40
+
+
+class Finding(StrEnum):
+    """What kind of answer a comparison gives."""
+
+    NOT_COMPARED = "not compared"
+    NOTHING_KNOWN = "nothing known"
+    BETTER = "better"
+    WORSE = "worse"
+    SAME_WITHIN_MARGIN = "same within margin"
+    TOO_FEW_DIFFER = "too few differ"
+    NOT_TOLD_APART = "not told apart"
+
+
+@dataclass(frozen=True, slots=True)
+class PairVerdict:
+    """The finding, and its sentence."""
+
+    finding: Finding
+    text: str
+
+
+def label_of(side: SideBySide, run: int) -> str:
+    """The name of a run, short enough for a sentence."""
+    return shown_line(side.labels[run], LONGEST_LABEL)
+
+
+def title_of(side: SideBySide, pair: Pair) -> str:
+    """`candidate against base`."""
+    return f"{label_of(side, pair.candidate)} against {label_of(side, pair.base)}"
+
+
+def verdict_of(side: SideBySide, pair: Pair) -> PairVerdict:
+    """What the pair says, at 5 % after Holm."""
+    base, candidate = label_of(side, pair.base), label_of(side, pair.candidate)
+    comparison = pair.comparison
+    if comparison is None or pair.adjusted_p is None:
+        reasons = "; ".join(obstacle.text for obstacle in pair.obstacles)
+        return PairVerdict(Finding.NOT_COMPARED, f"{candidate} and {base} are not compared: {reasons}")
+    if not comparison.compared:
+        return PairVerdict(Finding.NOTHING_KNOWN, (
+            f"nothing is known: in none of {count_of(len(comparison.cases), 'common case')} did both runs judge a "
+            "trial"))
+    finding = _finding(comparison, pair.adjusted_p)
+    return PairVerdict(finding, _SENTENCES[finding].format(
+        base=base, candidate=candidate, rates=_rates(comparison), within=_within(comparison),
+        differing=comparison.differing, cases=count_of(comparison.compared, "case"),
+        smallest=probability(comparison.smallest_p), margin=percent(comparison.margin),
+        spread=points_spread(comparison.interval.low, comparison.interval.high)))
+
+
+_SENTENCES = {
+    Finding.BETTER: "{candidate} passes more often than {base}: {rates}{within}",
+    Finding.WORSE: "{candidate} passes less often than {base}: {rates}{within}",
+    Finding.SAME_WITHIN_MARGIN: "{candidate} and {base} are the same within {margin} points: {rates}",
+    Finding.TOO_FEW_DIFFER: (
+        "{candidate} and {base} cannot be told apart: {rates}, but only {differing} of {cases} differ, and no p below "
+        "{smallest} can come of that"),
+    Finding.NOT_TOLD_APART: (
+        "{candidate} and {base} are not told apart: {rates}; on other such cases the difference may lie anywhere from "
+        "{spread} points"),
+}
+
+
+def _finding(comparison: Comparison, adjusted_p: Fraction) -> Finding:
+    if adjusted_p < ALPHA and comparison.difference:
+        return Finding.BETTER if comparison.difference > 0 else Finding.WORSE
+    if comparison.same_within_margin:
+        return Finding.SAME_WITHIN_MARGIN
+    return Finding.TOO_FEW_DIFFER if comparison.differing < FEWEST_DIFFERING_CASES else Finding.NOT_TOLD_APART
+
+
+def _rates(comparison: Comparison) -> str:
+    return f"{percent(comparison.candidate_rate)} % against {percent(comparison.base_rate)} % of tries"
+
+
+def _within(comparison: Comparison) -> str:
+    return f" (and both are the same within {percent(comparison.margin)} points)" if (
+        comparison.same_within_margin) else ""

@@ -1,0 +1,182 @@
+"""The text of several runs: a table of all of them, then every pair, in words first and then in numbers.
+
+What does not live here: the sentences (pair_words.py), two recordings of one system (text_repeats.py), and the text
+of each run (text.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from benchkit.basics.names import shown_line
+from benchkit.reports.case_differences import CaseDifference, Outcome
+from benchkit.reports.cautions import count_of
+from benchkit.reports.columns import INDENT, Column, left, right, table, wrapped
+from benchkit.reports.comparison import Comparison, Pair, SideBySide
+from benchkit.reports.figures_as_text import (
+    NOT_AVAILABLE,
+    latency,
+    percent,
+    points,
+    points_spread,
+    probability,
+    share,
+    spread,
+)
+from benchkit.reports.latency_ratio import LatencyRatio, median_of
+from benchkit.reports.paint import NO_PAINT, Paint
+from benchkit.reports.pair_words import Finding, title_of, verdict_of
+from benchkit.reports.run_report import RunReport
+from benchkit.reports.text_cases import passed_cell
+from benchkit.reports.text_repeats import repeat_lines
+from benchkit.statistics.suites import SuiteMetric
+
+LABEL = 14
+
+
+def side_by_side_text(side: SideBySide, paint: Paint = NO_PAINT) -> str:
+    """All runs in a table, then every pair; ends in a newline."""
+    lines = [paint.strong("Side by side"), *runs_lines(side)]
+    for pair in side.pairs:
+        lines += ["", paint.strong(title_of(side, pair)), *pair_lines(side, pair, paint)]
+    return "\n".join(lines) + "\n"
+
+
+def runs_lines(side: SideBySide) -> Iterator[str]:
+    """A line for each run: how often it passes, the ranks it may hold, what is not known of it."""
+    k = min(run.record.trials for run in side.runs)
+    yield from wrapped(
+        f"pass^1: share of tries that pass; pass^{k}: of cases that pass {count_of(k, 'try', 'tries')} of "
+        f"{k}, in percent (a range where incomplete trials leave it open); 95 %: interval for other such cases; "
+        f"rank: those left open at 5 % after Holm over {count_of(side.tests, 'compared pair')}", INDENT)
+    columns = [left("run", flexible=True), right("pass^1"), right("95 %"), *_last_columns(k), right("rank"),
+               left("incomplete"), left("system", flexible=True)]
+    yield from table(columns, (_run_row(side, place, run, k) for place, run in enumerate(side.runs)))
+
+
+def _last_columns(k: int) -> tuple[Column, ...]:
+    return (right(f"pass^{k}"), right("95 %")) if k > 1 else ()
+
+
+def _run_row(side: SideBySide, place: int, run: RunReport, k: int) -> list[str]:
+    metrics = [run.suite[number - 1].hat if run.suite else None for number in dict.fromkeys((1, k))]
+    cells = [cell for metric in metrics for cell in _metric_cells(metric)]
+    rank = side.ranks[place]
+    return [side.labels[place], *cells, NOT_AVAILABLE if rank is None else str(rank),
+            f"{run.totals.incomplete} of {run.totals.planned}", run.record.system]
+
+
+def _metric_cells(metric: SuiteMetric | None) -> tuple[str, str]:
+    if metric is None:
+        return NOT_AVAILABLE, NOT_AVAILABLE
+    value = percent(metric.worst)
+    if metric.worst != metric.best:
+        value += f" to {percent(metric.best)}"
+    return value, spread(metric.low, metric.high)
+
+
+def pair_lines(side: SideBySide, pair: Pair, paint: Paint = NO_PAINT) -> Iterator[str]:
+    """One pair: the sentence, the numbers, the cases."""
+    verdict = verdict_of(side, pair)
+    first, *rest = wrapped(verdict.text, INDENT)
+    tone = {Finding.BETTER: paint.good, Finding.WORSE: paint.bad}.get(verdict.finding, paint.unsure)
+    yield from map(tone, [first, *rest])
+    if pair.comparison is None:
+        return
+    yield ""
+    yield from _number_lines(side, pair, pair.comparison)
+    yield from case_lists(pair.comparison)
+    yield from [""] if pair.comparison.cautions else []
+    for caution in pair.comparison.cautions:
+        yield from wrapped(f"{caution.code}: {caution.text}", INDENT, INDENT * 2)
+
+
+def fact(label: str, text: str) -> list[str]:
+    """A labelled fact, wrapped beside its label."""
+    return wrapped(text, f"{INDENT}{label:<{LABEL}}")
+
+
+def _number_lines(side: SideBySide, pair: Pair, comparison: Comparison) -> Iterator[str]:
+    yield from _test_lines(side, pair, comparison)
+    yield from _margin_lines(comparison)
+    yield from _bounds_lines(comparison)
+    for ratio in comparison.latency:
+        yield from fact("latency", _latency(ratio))
+    yield from repeat_lines(comparison.repeat, fact)
+    for label, ids in (("only in base", comparison.only_base), ("only here", comparison.only_candidate)):
+        if ids:
+            yield from fact(label, f"{count_of(len(ids), 'case')} left out: {listed(ids)}")
+
+
+def _test_lines(side: SideBySide, pair: Pair, comparison: Comparison) -> Iterator[str]:
+    yield from fact("difference", f"{points(comparison.difference)} points in pass^1 (95 %: "
+                    f"{points_spread(comparison.interval.low, comparison.interval.high)}) over "
+                    f"{count_of(comparison.compared, 'case')} judged on both sides")
+    adjusted = NOT_AVAILABLE if pair.adjusted_p is None else probability(pair.adjusted_p)
+    yield from fact("p", f"{probability(comparison.p)} by sign-flip"
+                    + (f", {adjusted} after Holm over {side.tests} pairs" if side.tests > 1 else "")
+                    + f"; the smallest it could be is {probability(comparison.smallest_p)}, with "
+                    f"{count_of(comparison.differing, 'differing case')}")
+
+
+def _margin_lines(comparison: Comparison) -> Iterator[str]:
+    smallest = f"the interval lies within {percent(comparison.smallest_margin)} points of no difference"
+    if comparison.margin is None:
+        yield from fact("sameness", f"{smallest}: no smaller margin could call them the same")
+    else:
+        answer = "the same" if comparison.same_within_margin else "not shown to be the same"
+        yield from fact("sameness", f"{answer} within {percent(comparison.margin)} points; {smallest}")
+
+
+def _bounds_lines(comparison: Comparison) -> Iterator[str]:
+    base, candidate = comparison.incomplete
+    bounds = comparison.bounds
+    if bounds is None or not base + candidate:
+        return
+    who = {None: "who is ahead is open", "base": "the base is ahead either way",
+           "candidate": "the candidate is ahead either way"}[comparison.robust]
+    yield from fact("incomplete", f"{base} trials of the base and {candidate} of the candidate: as they go, the "
+                    f"difference is {points_spread(bounds.low, bounds.high)} points; {who}")
+
+
+def _latency(ratio: LatencyRatio) -> str:
+    sides = (f"{latency(median_of(ratio.candidate))} s against {latency(median_of(ratio.base))} s, medians of "
+             f"{ratio.candidate.n} and {ratio.base.n} {ratio.warmth} trials")
+    return f"{float(ratio.ratio):.2f} times as long: {sides}" if ratio.ratio is not None else sides
+
+
+def case_lists(comparison: Comparison) -> Iterator[str]:
+    """How many cases were lost, won and tied, and each of them by name."""
+    lost, won, tied, unknown = (comparison.with_outcome(outcome) for outcome in (
+        Outcome.LOST, Outcome.WON, Outcome.TIED, Outcome.UNKNOWN))
+    yield from fact("cases", f"{len(lost)} lost, {len(won)} won, {len(tied)} tied"
+                    + (f", {len(unknown)} not judged on both sides" if unknown else ""))
+    stable = sum(case.base.state == "stable pass" for case in comparison.cases)
+    ids = [case.id for case in comparison.regressions]
+    yield from fact("regressions", f"{share(len(ids), stable)} cases that passed every time do not any more"
+                    + (f": {listed(ids)}" if ids else ""))
+    yield from _case_table("lost", lost)
+    yield from _case_table("won", won)
+    for label, cases in (("tied", tied), ("unknown", unknown)):
+        if cases:
+            yield ""
+            yield from fact(label, listed(case.id for case in cases))
+
+
+def _case_table(label: str, cases: Sequence[CaseDifference]) -> Iterator[str]:
+    if not cases:
+        return
+    yield ""
+    columns = [left(label, flexible=True), left("base"), left("candidate"), right("points"),
+               left("state", flexible=True)]
+    yield from table(columns, map(_case_row, cases))
+
+
+def _case_row(case: CaseDifference) -> list[str]:
+    was, now = case.base.state, case.candidate.state
+    return [case.id, passed_cell(case.base), passed_cell(case.candidate), points(case.difference),
+            str(now) if was == now else f"{was} -> {now}"]
+
+
+def listed(ids: Iterable[str]) -> str:
+    """All names, on one line."""
+    return ", ".join(shown_line(name, 60) for name in ids)
