@@ -17,7 +17,8 @@ was changed, 3 the surroundings (no server, another digest, disk full, log in us
 import sys
 
 if sys.version_info < (3, 11):
-    sys.exit("bench.py needs Python 3.11 or newer; this is %d.%d" % sys.version_info[:2])
+    sys.stderr.write("bench.py needs Python 3.11 or newer; this is %d.%d\n" % sys.version_info[:2])
+    sys.exit(3)
 
 import os
 import time
@@ -32,8 +33,10 @@ from benchkit import door
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from benchkit.recordings.recording import Recording
     from benchkit.running.live import Wish
     from benchkit.running.session import Order
     from benchkit.trial_log.reader import TrialLog
@@ -78,7 +81,7 @@ def main(argv: "list[str] | None" = None) -> int:
         return door.run("bench.py", lambda: status(options))
     if options.export:
         return door.run("bench.py", lambda: export(options))
-    words = sys.argv[1:] if argv is None else argv
+    words = (door.typed("bench.py", argv), *(sys.argv[1:] if argv is None else argv))
     return door.run("bench.py", lambda: record_and_show(options, start, words))
 
 
@@ -123,14 +126,16 @@ def export(options: argparse.Namespace) -> int:
     return door.DONE
 
 
-def record_and_show(options: argparse.Namespace, start: float, words: "list[str]") -> int:
+def record_and_show(options: argparse.Namespace, start: float, words: "Sequence[str]") -> int:
     """The main story: fill in the flags from the log, record what is left, convert, judge, and show."""
     from benchkit.basics.clock import Clock, StopWish
+    from benchkit.disk.whole_files import refuse_other
     from benchkit.basics.errors import Surroundings
     from benchkit.running.live import Edges, log_at, order_of, record_live
 
     edges = Edges(door.folders(), start, door.say, None if options.quiet else sys.stderr, Clock(), StopWish())
     path = log_path(options)
+    refuse_other(path.with_suffix(".json"), "recording")
     log = log_at(path, options.accept_damage)
     wish = wish_of(options, path, log, words)
     order = order_of(wish, edges)
@@ -158,8 +163,11 @@ def log_path(options: argparse.Namespace) -> "Path":
     return Path(options.log)
 
 
-def wish_of(options: argparse.Namespace, path: "Path", log: "TrialLog | None", words: "list[str]") -> "Wish":
-    """What the flags ask for. Those not given are taken from the log, and else from the defaults."""
+def wish_of(options: argparse.Namespace, path: "Path", log: "TrialLog | None", words: "Sequence[str]") -> "Wish":
+    """What the flags ask for. Those not given are taken from the log, and else from the defaults.
+
+    `words` is the command: the door as it was typed, and what stood behind it.
+    """
     from benchkit.basics.command import Command
     from benchkit.running.live import Wish
     from benchkit.running.plan import Selection
@@ -171,7 +179,7 @@ def wish_of(options: argparse.Namespace, path: "Path", log: "TrialLog | None", w
         cases=options.cases,
         split=options.split or (plan.split if plan else door.DEFAULT_SPLIT),
         trials=options.trials or (plan.trials if plan else door.DEFAULT_TRIALS),
-        log=path, command=Command("bench.py", tuple(words)), budget_s=options.budget_s,
+        log=path, command=Command(words[0], tuple(words[1:])), budget_s=options.budget_s,
         timeout_s=options.timeout_s, hardware=options.hardware, host=options.host, allow_cloud=options.allow_cloud,
         selection=Selection(options.limit, options.case, options.retry_errors),
         rerun_changed=options.changed == "rerun", accept_damage=options.accept_damage)
@@ -199,34 +207,45 @@ def show(order: "Order", cases: str, reason: "str | None") -> None:
     from benchkit.trial_log.reader import read_log
 
     recording = recording_of(read_log(order.log, accept_damage=order.accept_damage), None)
-    kept = order.log.with_suffix(".json")
-    keep_recording(kept, recording)
+    keep_recording(order.log.with_suffix(".json"), recording)
     circumstances = Circumstances(Clock().stamp(), environment({}))
     record = judge_recording(recording, order.task, order.cases, circumstances)
-    print(first_screen(report_of(record, order.log.stem)))
-    left = sum(not trial.is_run for case in recording.cases for trial in case.trials)
-    print(ending(order, cases, reason, left, kept))
+    door.put(first_screen(report_of(record, order.log.stem)))
+    door.put("\n" + ending(order, cases, reason, recording))
 
 
-def ending(order: "Order", cases: str, reason: "str | None", left: int, recording: "Path") -> str:
+def ending(order: "Order", cases: str, reason: "str | None", recording: "Recording") -> str:
     """What is left, in words, and the commands to go on."""
-    import shlex
+    from benchkit.basics.values import Failure
+    from benchkit.running.plan import can_be_retried
 
-    name = recording.stem
-    lines = [f"{ENDINGS[reason]}; {left} trials are left" if left else f"{ENDINGS[reason]}: every planned trial ran"]
+    trials = [trial for case in recording.cases for trial in case.trials]
+    left = sum(not trial.is_run for trial in trials)
+    errors = [trial.outcome.error.type for trial in trials if trial.is_run and isinstance(trial.outcome, Failure)]
+    lines = [f"{said(reason, left)}; {left} {'trial is' if left == 1 else 'trials are'} left" if left
+             else f"{said(reason, left)}: every planned trial ran"]
+    commands = {}
     if left:
-        lines.append(f"  go on       {order.command}")
+        commands["go on"] = order.command.without("--case")
+    if any(map(can_be_retried, errors)):
+        commands["try errors again"] = order.command.plus("--retry-errors")
+    name = order.log.stem
     judged, report = os.path.join("runs", f"{name}.json"), os.path.join("runs", f"{name}-report.json")
-    run = ["python3", "harness.py", "run", "--task", order.task.module, "--cases", cases,
-           "--system", f"replay:{recording}", "--split", order.split, "--trials", str(order.trials), "--out", judged]
-    lines.append(f"  judge again {shlex.join(run)}")
-    lines.append(f"  report      {shlex.join(['python3', 'report.py', judged, '--out', report])}")
-    return "\n".join(lines)
+    commands["judge again"] = order.command.beside(
+        "harness.py", "run", "--task", order.task.module, "--cases", cases,
+        "--system", f"replay:{order.log.with_suffix('.json')}", "--split", order.split,
+        "--trials", str(recording.trials), "--out", judged)
+    commands["report"] = order.command.beside("report.py", judged, "--out", report)
+    width = max(map(len, commands))
+    return "\n".join([*lines, *(f"  {what.ljust(width)}  {command}" for what, command in commands.items())]) + "\n"
 
 
-ENDINGS = {
-    None: "Nothing was left to run", "complete": "Done", "budget": "The budget ended the run",
-    "selection": "Only what was chosen ran", "error": "The run stopped by itself"}
+def said(reason: "str | None", left: int) -> str:
+    """How the session ended, in words."""
+    if reason is None:
+        return "Nothing that was chosen was left to run" if left else "Nothing was left to run"
+    return {"complete": "Done", "budget": "The budget ended the run", "selection": "Only what was chosen ran",
+            "error": "The run stopped by itself"}[reason]
 
 
 if __name__ == "__main__":

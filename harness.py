@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Judge what was recorded, check a task and its cases, show an exact request.
+"""Judge what was recorded, compare two run records, check a task and its cases, show an exact request.
 
     python3 harness.py run --system replay:recorded/keywords.json --out runs/keywords.json
+    python3 harness.py compare runs/base.json runs/candidate.json --max-drop .02
     python3 harness.py check --task triage_task --cases cases.json
     python3 harness.py show --case ID [--system model_triage:gemma]
 
@@ -9,13 +10,19 @@ A replay asks no model: it judges the recorded outputs over the cases as they ar
 and only verdicts change; change a prompt, and the cases it changes are named and refused. A run of any other system
 is recorded first, by the same engine as bench.py, into a log beside --out.
 
-exit codes: 0 done, 2 bad flags or files, or a task that cannot be used, 3 the surroundings (no server, another
-digest, disk full, log in use), 130 and 143 after a signal, 141 stdout was closed
+`compare` is a gate for automation. The candidate is refused (exit code 1) if its mean pass^1 is lower by more than
+--max-drop with a sign-flip p below --alpha, or if some of its trials are incomplete (unless --allow-incomplete); with
+--strict, also if any case that passed every time does not any more. Lost cases are always listed.
+
+exit codes: 0 done, 1 the candidate is refused, 2 bad flags or files, a task that cannot be used, or runs that cannot
+be compared, 3 the surroundings (no server, another digest, disk full, log in use), 130 and 143 after a signal,
+141 stdout was closed
 """
 import sys
 
 if sys.version_info < (3, 11):
-    sys.exit("harness.py needs Python 3.11 or newer; this is %d.%d" % sys.version_info[:2])
+    sys.stderr.write("harness.py needs Python 3.11 or newer; this is %d.%d\n" % sys.version_info[:2])
+    sys.exit(3)
 
 import os
 import time
@@ -32,10 +39,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+    from typing import NoReturn
 
     from benchkit.basics.values import JSON, Case
     from benchkit.recordings.recording import Recording
     from benchkit.recordings.run_record import RunRecord
+    from benchkit.reports.comparison import SideBySide
+    from benchkit.reports.gate import Gate, Rules
     from benchkit.tasks.checking import Summary
     from benchkit.tasks.task import Task
 
@@ -55,6 +65,8 @@ def parser() -> door.Parser:
     door.add_run_flags(run)
     run.add_argument("--out", metavar="FILE", help="the run record (default runs/NAME.json, after the system)")
     run.set_defaults(story=judge_run)
+    add_compare_flags(commands.add_parser(
+        "compare", prog="harness.py compare", help="refuse a candidate that is worse than its base (exit code 1)"))
     check = commands.add_parser("check", prog="harness.py check", help="say what is wrong with a task or its cases")
     door.add_task_flags(check)
     check.set_defaults(story=check_task)
@@ -64,6 +76,21 @@ def parser() -> door.Parser:
     show.add_argument("--system", metavar="MODULE:NAME", help="show its settings too, and the request of trial 1")
     show.set_defaults(story=show_request)
     return flags
+
+
+def add_compare_flags(compare: argparse.ArgumentParser) -> None:
+    """What `compare` takes."""
+    compare.add_argument("base", metavar="BASE", help="the run record that is good enough")
+    compare.add_argument("candidate", metavar="CANDIDATE", help="the one that may take its place")
+    compare.add_argument("--alpha", type=door.fraction, default=0.05, metavar="P",
+                         help="a fall counts with a sign-flip p below this (default %(default)s)")
+    compare.add_argument("--max-drop", type=door.fraction, default=0.0, metavar="SHARE",
+                         help="allowed fall of mean pass^1 (.02: 2 points; default %(default)s)")
+    compare.add_argument("--allow-incomplete", action="store_true", help="incomplete trials do not refuse it")
+    compare.add_argument("--strict", action="store_true",
+                         help="refuse any case that passed every time and does not any more")
+    compare.add_argument("--out", metavar="FILE", help="write the answer and the comparison as JSON")
+    compare.set_defaults(story=compare_runs)
 
 
 def main(argv: "list[str] | None" = None) -> int:
@@ -154,6 +181,67 @@ def run_text(record: "RunRecord", out: "Path") -> str:
         f"incomplete {totals.incomplete} of {totals.planned}{reasons}",
         f"  written to {out}",
         f"  report     {shlex.join(['python3', 'report.py', str(out), '--out', str(report)])}"))
+
+
+# ---------------------------------------------------------------------------------------------- compare
+
+def compare_runs(options: argparse.Namespace) -> int:
+    """`compare`: the verdict in the first line, then why, then the whole comparison as the report shows it."""
+    from benchkit.reports.gate import gate_of
+    from benchkit.reports.text_gate import gate_text
+
+    side = sides_of(options)
+    pair = side.pairs[0]
+    if pair.comparison is None:
+        raise_not_comparable(options, "; ".join(obstacle.text for obstacle in pair.obstacles))
+    gate = gate_of(pair.comparison, side.runs[1].totals, rules_of(options))
+    if not gate.broken and not pair.comparison.compared:
+        raise_not_comparable(options, "in no case that both have did both judge a trial")
+    if options.out is not None:
+        write_gate(options, side, gate)
+    door.put(gate_text(side, pair, gate))
+    return door.NO if gate.broken else door.DONE
+
+
+def sides_of(options: argparse.Namespace) -> "SideBySide":
+    """Base and candidate, compared as the report compares them; neither is ever written over."""
+    from benchkit.basics.errors import Unusable
+    from benchkit.recordings.run_record import read_run_record
+    from benchkit.reports.comparison import side_by_side
+    from benchkit.reports.run_report import report_of
+
+    paths = [path_of(options.base), path_of(options.candidate)]
+    if options.out is not None and path_of(options.out).resolve() in [path.resolve() for path in paths]:
+        raise Unusable(f"--out {options.out}: this is one of the two run records; give another name")
+    return side_by_side([report_of(read_run_record(path), path.stem) for path in paths])
+
+
+def raise_not_comparable(options: argparse.Namespace, why: str) -> "NoReturn":
+    """Raise Unusable with the reasons."""
+    from benchkit.basics.errors import Unusable
+
+    raise Unusable(f"{options.base} and {options.candidate} cannot be compared: {why}")
+
+
+def rules_of(options: argparse.Namespace) -> "Rules":
+    """The rules that the flags ask for."""
+    from fractions import Fraction
+
+    from benchkit.reports.gate import Rules
+
+    # the numbers as they were typed, not the floats nearest to them
+    return Rules(Fraction(repr(options.alpha)), Fraction(repr(options.max_drop)), options.allow_incomplete,
+                 options.strict)
+
+
+def write_gate(options: argparse.Namespace, side: "SideBySide", gate: "Gate") -> None:
+    """The answer as JSON, whole or not at all."""
+    from benchkit.disk.whole_files import refuse_other, write_whole
+    from benchkit.reports.wire import file_bytes
+    from benchkit.reports.wire_pairs import gate_fields
+
+    refuse_other(options.out, "gate")
+    write_whole(path_of(options.out), [file_bytes(gate_fields(side, side.pairs[0], gate))])
 
 
 # ------------------------------------------------------------------------------------------------ check

@@ -15,7 +15,8 @@ exit codes: 0 done and equal, 1 a check or comparison found a difference, 2 bad 
 import sys
 
 if sys.version_info < (3, 11):
-    sys.exit("outputs_digest.py needs Python 3.11 or newer; this is %d.%d" % sys.version_info[:2])
+    sys.stderr.write("outputs_digest.py needs Python 3.11 or newer; this is %d.%d\n" % sys.version_info[:2])
+    sys.exit(3)
 
 import os
 

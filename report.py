@@ -2,7 +2,7 @@
 """Say what a system does reliably, sometimes and never: run records in, a report out.
 
     python3 report.py runs/keywords.json                          the report of one run, as text
-    python3 report.py runs/a.json runs/b.json --out report.json   of several, and as JSON
+    python3 report.py runs/a.json runs/b.json --out report.json   of several, every pair compared; and as JSON
     python3 report.py runs/keywords.json --case ID                all trials of one case, output by output
 
 The text always goes to stdout, in colour on a terminal only (never with NO_COLOR set).
@@ -13,7 +13,8 @@ exit codes: 0 done, 2 bad flags or files: nothing was written, 3 the surrounding
 import sys
 
 if sys.version_info < (3, 11):
-    sys.exit("report.py needs Python 3.11 or newer; this is %d.%d" % sys.version_info[:2])
+    sys.stderr.write("report.py needs Python 3.11 or newer; this is %d.%d\n" % sys.version_info[:2])
+    sys.exit(3)
 
 import os
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
+    from benchkit.reports.comparison import SideBySide
     from benchkit.reports.paint import Paint
     from benchkit.reports.run_report import RunReport
 
@@ -39,6 +41,8 @@ def parser() -> door.Parser:
     flags = door.Parser("report.py", __doc__)
     flags.add_argument("runs", nargs="+", metavar="RUN", help="a run record, as harness.py and bench.py write it")
     flags.add_argument("--out", metavar="JSON", help="write the report as JSON, too")
+    flags.add_argument("--margin", type=door.fraction, metavar="SHARE",
+                       help="say of each pair of runs whether they are the same within this (.05: 5 points)")
     flags.add_argument("--case", metavar="ID", help="show all trials of this case, in place of the report")
     return flags
 
@@ -53,10 +57,11 @@ def report(options: argparse.Namespace) -> int:
     """Read the runs, write what was asked for, print the text."""
     from benchkit.reports.text import text_report
     runs = reports_of(options.runs, options.out)
+    side = compared(runs, options.margin)
     paint = paint_for(sys.stdout)
-    text = text_report(runs, paint) if options.case is None else case_texts(runs, options.case, paint)
+    text = text_report(runs, paint, side) if options.case is None else case_texts(runs, options.case, paint)
     if options.out is not None:
-        write_json(options.out, runs)
+        write_json(options.out, runs, side)
     # line by line: an unbuffered stdout takes a part of one large write for the whole when its reader leaves
     sys.stdout.writelines(text.splitlines(keepends=True))
     return door.DONE
@@ -75,13 +80,28 @@ def reports_of(paths: "Sequence[str]", out: "str | None") -> "list[RunReport]":
     return [report_of(read_run_record(Path(path)), Path(path).stem) for path in paths]
 
 
-def write_json(path: str, runs: "Sequence[RunReport]") -> None:
+def compared(runs: "Sequence[RunReport]", margin: "float | None") -> "SideBySide | None":
+    """Every pair of several runs; None for a single one. Raises Unusable for a margin without a pair."""
+    from fractions import Fraction
+
+    from benchkit.basics.errors import Unusable
+    from benchkit.reports.comparison import side_by_side
+    if len(runs) > 1:
+        # the number as it was typed, not the float nearest to it
+        return side_by_side(runs, None if margin is None else Fraction(repr(margin)))
+    if margin is not None:
+        raise Unusable("--margin: it says when two runs are the same; give at least two")
+    return None
+
+
+def write_json(path: str, runs: "Sequence[RunReport]", side: "SideBySide | None") -> None:
     """The report as JSON, whole or not at all."""
     from pathlib import Path
 
-    from benchkit.disk.whole_files import write_whole
+    from benchkit.disk.whole_files import refuse_other, write_whole
     from benchkit.reports.wire import report_bytes
-    write_whole(Path(path), [report_bytes(runs)])
+    refuse_other(path, "report")
+    write_whole(Path(path), [report_bytes(runs, side)])
 
 
 def case_texts(runs: "Sequence[RunReport]", case_id: str, paint: "Paint") -> str:

@@ -9,9 +9,9 @@ import argparse
 import math
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Any, NoReturn
 
 from benchkit import VERSION
 
@@ -27,6 +27,14 @@ class Parser(argparse.ArgumentParser):
                          formatter_class=argparse.RawDescriptionHelpFormatter, **more)
         self.add_argument("--version", action="version", version=f"{prog.split()[0]} {VERSION}")
 
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """Leave; 141 if nobody reads what was printed (`--help | head`)."""
+        try:
+            status = status if _flushed() else CLOSED_STDOUT
+        except OSError as error:
+            status, message = 3, f"{self.prog}: stdout cannot be written: {error.strerror}\n"
+        super().exit(status, message)
+
     def error(self, message: str) -> NoReturn:
         """One line on stderr, exit code 2."""
         self.exit(2, f"{self.prog}: {one_line(message)} (python3 {self.prog} --help lists the flags)\n")
@@ -40,18 +48,15 @@ def one_line(text: str) -> str:
 
 def run(prog: str, story: Callable[[], int]) -> int:
     """Tell the story of a door; errors become one line on stderr and the exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        _survive_any_text(stream)
+    _mend_streams()
     from benchkit.basics.errors import KitError
     try:
         code = story()
-        sys.stdout.flush()
-        return code
+        return code if _flushed() else CLOSED_STDOUT
     except KitError as error:
         return _failed(prog, str(error), error.exit_code)
     except BrokenPipeError:
-        # the reader has gone (`| head`); what is left in the buffer must not raise again at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave_stdout()
         return CLOSED_STDOUT
     except KeyboardInterrupt:
         return _failed(prog, "stopped by SIGINT", 130)
@@ -62,22 +67,62 @@ def run(prog: str, story: Callable[[], int]) -> int:
 
 def _failed(prog: str, message: str, code: int) -> int:
     try:
-        sys.stdout.flush()
+        _flushed()
     except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    print(f"{prog}: {one_line(message)}", file=sys.stderr)
+        _leave_stdout()
+    say(f"{prog}: {message}")
     return code
 
 
-def _survive_any_text(stream: TextIO) -> None:
-    reconfigure = getattr(stream, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="backslashreplace")
+def _flushed() -> bool:
+    """Put out what was printed; False if its reader has gone (`| head`). Raises OSError where a disk is full."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return True
+    except BrokenPipeError:
+        _leave_stdout()
+        return False
+    except OSError:
+        _leave_stdout()
+        raise
+
+
+def _leave_stdout() -> None:
+    # what is left in its buffer must not raise again when Python ends
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _mend_streams() -> None:
+    """Any text can be printed, whatever the locale; a stream that was closed at the start takes everything."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it lives as long as the process
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
 
 
 def say(line: str) -> None:
     """A line for the person who waits: stderr."""
-    print(one_line(line), file=sys.stderr, flush=True)
+    if sys.stderr is None:
+        return
+    try:
+        print(one_line(line), file=sys.stderr, flush=True)
+    except OSError:
+        # nobody is there to be told; a run that records goes on
+        return
+
+
+def put(text: str) -> None:
+    """A text on stdout, line by line: an unbuffered stdout takes a part of one large write for the whole of it."""
+    for line in text.splitlines(keepends=True):
+        sys.stdout.write(line)
+
+
+def typed(name: str, argv: Sequence[str] | None) -> str:
+    """A door of the kit, named as a person would where they typed this command (`argv`: None, so sys.argv)."""
+    return name if argv is not None else os.path.join(os.path.dirname(sys.argv[0]), name)
 
 
 def folders() -> tuple[Path, Path]:

@@ -4,6 +4,7 @@ What does not live here: parsing flags (the doors).
 """
 from __future__ import annotations
 
+import os
 import shlex
 from dataclasses import dataclass
 
@@ -17,6 +18,18 @@ class Command:
 
     def __str__(self) -> str:
         return shlex.join(["python3", self.prog, *self.words])
+
+    def plus(self, flag: str) -> Command:
+        """The same command with a flag that takes no value."""
+        return self if flag in self.words else Command(self.prog, (*self.words, flag))
+
+    def without(self, flag: str) -> Command:
+        """The same command without `flag value`."""
+        return Command(self.prog, self.having(flag, "").words[:-2])
+
+    def beside(self, prog: str, *words: str) -> Command:
+        """A command of the door that stands beside this one."""
+        return Command(os.path.join(os.path.dirname(self.prog), prog), words)
 
     def having(self, flag: str, value: str) -> Command:
         """The same command with `flag value`, in place of what it said for that flag."""

@@ -12,7 +12,7 @@ from benchkit.basics.errors import ERROR_TYPES, Unusable
 from benchkit.basics.fields import Fields
 from benchkit.basics.indented import HOLE, form_of, indented, number_of, text_of, truth_of
 from benchkit.basics.values import JSON, ErrorFacts, Failure, Outcome, Reply, TaskName
-from benchkit.disk.whole_files import read_json, same_bytes, write_whole
+from benchkit.disk.whole_files import read_json, refuse_other, same_bytes, write_whole
 from benchkit.recordings import pieces
 from benchkit.recordings.pieces import SessionFacts
 
@@ -107,9 +107,13 @@ def recording_bytes(recording: Recording) -> Iterator[bytes]:
 
 
 def keep_recording(path: Path, recording: Recording) -> bool:
-    """Write the file whole, unless it is these very bytes already; whether it was written."""
+    """Write the file whole, unless it is these very bytes already; whether it was written.
+
+    Raises Unusable where another file stands that is no recording.
+    """
     if same_bytes(path, recording_bytes(recording)):
         return False
+    refuse_other(path, "recording")
     write_whole(path, recording_bytes(recording))
     return True
 

@@ -13,7 +13,7 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
 from benchkit.basics.indented import HOLE, form_of, indented, number_of, text_of, truth_of
 from benchkit.basics.values import JSON, ErrorFacts, TaskName, Timings, Usage
-from benchkit.disk.whole_files import read_json, write_whole
+from benchkit.disk.whole_files import read_json, refuse_other, write_whole
 from benchkit.recordings import pieces
 from benchkit.recordings.pieces import SessionFacts
 
@@ -139,7 +139,8 @@ def run_record_bytes(record: RunRecord) -> Iterator[bytes]:
 
 
 def keep_run_record(path: Path, record: RunRecord) -> None:
-    """Write the file, whole or not at all."""
+    """Write the file, whole or not at all. Raises Unusable where another file stands that is no run record."""
+    refuse_other(path, "run_record")
     write_whole(path, run_record_bytes(record))
 
 

@@ -5,7 +5,6 @@ What does not live here: the order of a session (session.py), flags and what is 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +14,8 @@ from benchkit.basics.clock import Budget, Clock, StopWish, signals_as_wish
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Interrupted
 from benchkit.basics.values import Case
-from benchkit.running.plan import ALL, Selection
-from benchkit.running.progress import Progress
+from benchkit.running.plan import ALL, Ahead, Selection
+from benchkit.running.progress import Around, Progress
 from benchkit.running.session import Ended, Order, Surrounds, prompts_of, record
 from benchkit.systems.loading import load_system
 from benchkit.systems.system import SystemOptions
@@ -87,17 +86,17 @@ def order_of(wish: Wish, edges: Edges) -> Order:
 
 def record_live(order: Order, log: TrialLog | None, edges: Edges) -> Ended:
     """Record what is left; a signal ends it in order, and the error then says how to go on."""
-    verdict = _verdicts(order.task, order.cases)
+    verdict, around = _verdicts(order.task, order.cases), Around(edges.progress, edges.say, edges.clock.monotonic)
 
-    def progress(planned: int, before: int) -> Progress:
-        return Progress(planned, before, verdict, time.monotonic, edges.progress)
+    def progress(ahead: Ahead) -> Progress:
+        return Progress(ahead, verdict, around)
 
     with signals_as_wish(edges.stop, os._exit):
         try:
             return record(order, log, Surrounds(edges.clock, edges.stop, edges.say, progress))
         except Interrupted as interrupted:
-            raise Interrupted(interrupted.number, f"; what ended before is in {order.log}; go on with: "
-                                                  f"{order.command}") from None
+            kept = f"what ended before is in {order.log}" if log_at(order.log, True) else "nothing was recorded yet"
+            raise Interrupted(interrupted.number, f"; {kept}; go on with: {order.command}") from None
 
 
 def _verdicts(task: Task, cases: Sequence[Case]) -> Callable[[str, str], str]:

@@ -59,6 +59,35 @@ class Assignment:
     attempt: int
 
 
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What a session is to do: cells planned, those of them it leaves as they are recorded, and those it runs.
+
+    Cells that are tried again are not among `recorded`. `first` is the first one it runs, in words.
+    """
+
+    planned: int
+    recorded: int
+    chosen: int
+    first: str | None
+
+
+class NothingRecorded:
+    """The cells of a log that is not there yet."""
+
+    def attempts(self, cell: Cell) -> int:
+        """None."""
+        return 0
+
+    def is_recorded(self, cell: Cell) -> bool:
+        """No cell is."""
+        return False
+
+    def error_type(self, cell: Cell) -> str | None:
+        """No cell has one."""
+        return None
+
+
 class Cells(Protocol):
     """What the plan needs to know of a log's cells."""
 
@@ -139,7 +168,12 @@ def is_left(log: Cells, cell: Cell, changes: Changes, retry_errors: bool) -> boo
     """Whether a cell is still to be run."""
     if not log.is_recorded(cell) or changes.touches(cell):
         return True
-    return retry_errors and log.error_type(cell) not in (None, *NEVER_RETRIED)
+    return retry_errors and can_be_retried(log.error_type(cell))
+
+
+def can_be_retried(error_type: str | None) -> bool:
+    """Whether a recorded trial ended in an error that need not come again."""
+    return error_type is not None and error_type not in NEVER_RETRIED
 
 
 def work_left(log: Cells, plan: PlanLine, changes: Changes, selection: Selection) -> Iterator[Assignment]:
@@ -151,6 +185,17 @@ def work_left(log: Cells, plan: PlanLine, changes: Changes, selection: Selection
         if selection.holds(cell) and is_left(log, cell, changes, selection.retry_errors):
             count += 1
             yield Assignment(cell, log.attempts(cell) + 1)
+
+
+def look_ahead(log: Cells, plan: PlanLine, changes: Changes, selection: Selection) -> Ahead:
+    """Count what a session is to do; one pass, and no list of cells."""
+    cells = sum(1 for cell in cells_of(plan) if not is_left(log, cell, changes, selection.retry_errors))
+    work = work_left(log, plan, changes, selection)
+    first = next(work, None)
+    return Ahead(
+        planned=len(plan.cases) * plan.trials * len(plan.systems), recorded=cells,
+        chosen=0 if first is None else 1 + sum(1 for _ in work),
+        first=None if first is None else f"{shown_line(first.cell.case)}, trial {first.cell.trial}")
 
 
 def check_selection(plan: PlanLine, selection: Selection) -> None:

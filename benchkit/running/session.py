@@ -12,26 +12,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from benchkit import VERSION
 from benchkit.basics.clock import Budget, Clock, StopWish
 from benchkit.basics.command import Command
-from benchkit.basics.errors import Interrupted
+from benchkit.basics.errors import Interrupted, Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Case
 from benchkit.running.engine import Answering, Limits, Stopped, Ways, Witness, run_trials
 from benchkit.running.environment import environment
 from benchkit.running.plan import (
     ALL,
-    Assignment,
+    Ahead,
     Changes,
+    NothingRecorded,
     Selection,
-    cells_of,
     changed_asks,
     check_fits,
     check_selection,
-    is_left,
+    look_ahead,
     refuse_changes,
     settings_differences,
     work_left,
@@ -50,6 +50,8 @@ from benchkit.trial_log.lines import (
 )
 from benchkit.trial_log.reader import TrialLog
 from benchkit.trial_log.writer import LogWriter
+
+Kept = TypeVar("Kept", SystemLine, TrialLine)
 
 
 class Companion(Protocol):
@@ -100,7 +102,7 @@ class Surrounds:
     clock: Clock
     stop: StopWish
     say: Callable[[str], None]
-    witness: Callable[[int, int], AbstractContextManager[Witness]]
+    witness: Callable[[Ahead], AbstractContextManager[Witness]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,36 +127,12 @@ def prompts_of(task: Task, cases: tuple[Case, ...]) -> dict[str, Prompt]:
     return {case.id: prompt_of(task, case) for case in cases}
 
 
-def count_left(log: TrialLog, plan: PlanLine, changes: Changes) -> int:
-    """How many planned cells are still to be run."""
-    return sum(is_left(log, cell, changes, retry_errors=False) for cell in cells_of(plan))
-
-
-@dataclass(frozen=True, slots=True)
-class Ahead:
-    """What a session would do: cells planned, recorded before, chosen for this session, and the first in words."""
-
-    planned: int
-    recorded: int
-    chosen: int
-    first: str | None
-
-
 def foresee(order: Order, log: TrialLog | None) -> Ahead:
     """What `record` would run, as far as the log and the cases tell; nobody is asked. Raises Unusable."""
     plan = wanted_plan(order, log)
     check_selection(plan, order.selection)
-    planned = len(plan.cases) * plan.trials * len(plan.systems)
-    if log is None:
-        chosen = [cell for cell in cells_of(plan) if order.selection.case in (None, cell.case)]
-        chosen = chosen[:order.selection.limit]
-        left = planned
-    else:
-        changes = _compare(log, plan, {}, order)
-        chosen = [one.cell for one in _work(order, log, plan, changes)]
-        left = count_left(log, plan, changes)
-    first = f"{shown_line(chosen[0].case)}, trial {chosen[0].trial}" if chosen else None
-    return Ahead(planned, planned - left, len(chosen), first)
+    changes = Changes() if log is None else _compare(log, plan, _foreseen_differences(order, log), order)
+    return look_ahead(log or NothingRecorded(), plan, changes, _chosen(order))
 
 
 def record(order: Order, log: TrialLog | None, surrounds: Surrounds) -> Ended:
@@ -165,15 +143,20 @@ def record(order: Order, log: TrialLog | None, surrounds: Surrounds) -> Ended:
     plan = wanted_plan(order, log)
     check_selection(plan, order.selection)
     if log is not None:
-        changes = _compare(log, plan, {}, order)
-        if not any(True for _ in _work(order, log, plan, changes)) and _holds(log, plan):
+        changes = _compare(log, plan, _foreseen_differences(order, log), order)
+        if not any(True for _ in work_left(log, plan, changes, _chosen(order))) and _covers(log, plan):
             return Ended(None)
+    with closing_all(order):
+        return _record_open(order, surrounds)
+
+
+def _record_open(order: Order, surrounds: Surrounds) -> Ended:
     environments = [system.open() for system in order.systems.values()]
     answering = {name: Answering(system, system.settings(), order.prompts) for name, system in order.systems.items()}
-    with closing_all(order), LogWriter.open(order.log, accept_damage=order.accept_damage) as writer:
+    with LogWriter.open(order.log, accept_damage=order.accept_damage) as writer:
         log = writer.read()
         plan = wanted_plan(order, log)
-        changes = _compare(log, plan, {name: one.settings for name, one in answering.items()}, order)
+        changes = _compare(log, plan, _differences(answering, log), order)
         session = SessionLine(
             started_at=surrounds.clock.stamp(), hardware=order.hardware, environment=_environment(environments),
             timeout_s=order.timeout_s, budget_s=order.budget.seconds, pid=os.getpid(),
@@ -203,9 +186,31 @@ def _environment(servers: Sequence[Mapping[str, JSON]]) -> Mapping[str, JSON]:
     return environment(next((one for one in servers if one.get("server") is not None), servers[0]))
 
 
-def _work(order: Order, log: TrialLog, plan: PlanLine, changes: Changes) -> Iterator[Assignment]:
-    """The cells to run in this session: of the systems that were opened only."""
-    return work_left(log, plan, changes, replace(order.selection, systems=tuple(order.systems)))
+def _chosen(order: Order) -> Selection:
+    """Which cells this session may run: of the systems that are opened only."""
+    return replace(order.selection, systems=tuple(order.systems))
+
+
+def _differences(answering: Mapping[str, Answering], log: TrialLog) -> dict[str, tuple[str, ...]]:
+    """By system, what its settings are now and were in the log."""
+    return {name: settings_differences(log.settings[name], one.settings)
+            for name, one in answering.items() if name in log.settings}
+
+
+def _foreseen_differences(order: Order, log: TrialLog) -> dict[str, tuple[str, ...]]:
+    """The same before a server is asked: a setting that is None comes from there, and is not compared yet."""
+    found = {}
+    for name, system in order.systems.items():
+        now = {key: value for key, value in system.settings().items() if value is not None}
+        before = log.settings.get(name, now)
+        found[name] = settings_differences({key: before[key] for key in now if key in before}, now)
+    return found
+
+
+def _covers(log: TrialLog, plan: PlanLine) -> bool:
+    """Whether the log plans all this already, in whatever order."""
+    return log.plan is not None and (set(log.plan.cases), log.plan.trials, log.plan.systems) == (
+        set(plan.cases), plan.trials, plan.systems)
 
 
 def _holds(log: TrialLog, plan: PlanLine) -> bool:
@@ -215,12 +220,10 @@ def _holds(log: TrialLog, plan: PlanLine) -> bool:
 
 
 def _compare(
-    log: TrialLog, plan: PlanLine, settings: Mapping[str, Mapping[str, JSON]], order: Order,
+    log: TrialLog, plan: PlanLine, differences: Mapping[str, tuple[str, ...]], order: Order,
 ) -> Changes:
     """What changed since the log was recorded; raises Unusable unless it is to be run again."""
     check_fits(log, plan, order.command, order.adds_systems)
-    differences = {name: settings_differences(log.settings[name], now)
-                   for name, now in settings.items() if name in log.settings}
     changes = Changes(changed_asks(log, plan), {name: texts for name, texts in differences.items() if texts})
     if not order.rerun_changed:
         refuse_changes(log, changes, order.command)
@@ -236,29 +239,24 @@ class _Ground:
     log: TrialLog
     changes: Changes
 
-    @property
-    def planned(self) -> int:
-        """Cells of the plan."""
-        return len(self.plan.cases) * self.plan.trials * len(self.plan.systems)
-
 
 def _run_session(order: Order, ground: _Ground, writer: LogWriter, surrounds: Surrounds) -> Stopped:
     """Everything behind the session line, up to the stop line."""
     ground = _write_plan(ground, writer)
     _write_systems(ground, writer)
-    left = count_left(ground.log, ground.plan, ground.changes)
-    work = list(_work(order, ground.log, ground.plan, ground.changes))
+    cells = (ground.log, ground.plan, ground.changes, _chosen(order))
+    ahead = look_ahead(*cells)
     limits = Limits(order.budget, order.timeout_s, surrounds.stop)
 
     def write(line: TrialLine) -> None:
         if order.companion is not None:
             order.companion.before_line(line)
-        writer.trial(line)
+        _keep(writer.trial, line, f"the answer of {line.cell.system} to {line.cell.case}, trial {line.cell.trial}")
 
-    with surrounds.witness(ground.planned, ground.planned - left) as witness:
+    with surrounds.witness(ahead) as witness:
         ways = Ways(_warmer(ground, writer, surrounds), write, witness)
-        stopped = run_trials(work, ground.answering, ways, limits, surrounds.clock)
-    return Stopped(_reason(stopped, order.selection, len(work) < left), stopped.sentence)
+        stopped = run_trials(work_left(*cells), ground.answering, ways, limits, surrounds.clock)
+    return Stopped(_reason(stopped, order.selection, ahead.recorded + ahead.chosen < ahead.planned), stopped.sentence)
 
 
 def _write_plan(ground: _Ground, writer: LogWriter) -> _Ground:
@@ -272,7 +270,15 @@ def _write_plan(ground: _Ground, writer: LogWriter) -> _Ground:
 def _write_systems(ground: _Ground, writer: LogWriter) -> None:
     for name, one in ground.answering.items():
         if name not in ground.log.settings or name in (ground.changes.settings or {}):
-            writer.system(SystemLine(name, one.settings))
+            _keep(writer.system, SystemLine(name, one.settings), f"the settings of {name}")
+
+
+def _keep(write: Callable[[Kept], None], line: Kept, what: str) -> None:
+    """Write a line made of what a system gave. Raises Unusable where no log can hold it, as a lone surrogate."""
+    try:
+        write(line)
+    except ValueError as error:
+        raise Unusable(f"{shown_line(what)} cannot be kept: {shown_line(str(error))}") from None
 
 
 def _reason(stopped: Stopped, selection: Selection, is_part: bool) -> str:
@@ -308,13 +314,17 @@ def _say_what_differs(log: TrialLog, now: SessionLine, say: Callable[[str], None
     if not log.sessions:
         return
     before = log.sessions[-1].line
-    pairs = [("hardware", before.hardware, now.hardware)]
-    pairs += [(key, before.environment.get(key), now.environment.get(key))  # type: ignore[misc]
+    pairs: list[tuple[str, JSON, JSON]] = [("hardware", before.hardware, now.hardware)]
+    pairs += [(key.replace("_", " "), before.environment.get(key), now.environment.get(key))
               for key in ("server", "server_version")]
     for what, was, is_now in pairs:
         if was != is_now:
-            say(f"the {what.replace('_', ' ')} was {shown_line(str(was))} in the last session and is "
-                f"{shown_line(str(is_now))} now; latencies and texts may differ, and the report says so")
+            say(f"the {what} was {_told(was)} in the last session and is {_told(is_now)} now; latencies and texts "
+                f"may differ, and the report says so")
+
+
+def _told(value: JSON) -> str:
+    return "not given" if value is None else shown_line(str(value), 80)
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
+from benchkit.basics.values import Cell
 from benchkit.running.plan import cells_of
 from benchkit.trial_log.reader import TrialLog
 
@@ -33,21 +34,32 @@ class Status:
 
 def status_of(log: TrialLog, system: str | None = None) -> Status:
     """Count the cells of one system, or of all. Raises Unusable for a log without a plan or such a system."""
-    if log.plan is None:
-        raise Unusable(f"{log.path}: nothing recorded yet")
-    if system is not None and system not in log.plan.systems:
-        raise Unusable(f"{log.path}: it holds no system {shown_line(system)}; it holds {', '.join(log.plan.systems)}")
-    systems = log.plan.systems if system is None else (system,)
-    cells = [cell for cell in cells_of(log.plan) if cell.system in systems]
-    recorded = [cell for cell in cells if log.is_recorded(cell)]
-    errors = Counter(found for cell in recorded if (found := log.error_type(cell)) is not None)
+    plan = log.planned()
+    if system is not None and system not in plan.systems:
+        raise Unusable(f"{log.path}: it holds no system {shown_line(system)}; it holds {', '.join(plan.systems)}")
+    systems = plan.systems if system is None else (system,)
+    counts: Counter[str] = Counter()
+    errors: Counter[str] = Counter()
+    for cell in cells_of(plan):
+        if cell.system in systems:
+            counts["planned"] += 1
+            counts["stale"] += log.is_stale(cell)
+            if log.is_recorded(cell):
+                counts["recorded"] += 1
+                counts["several"] += log.attempts(cell) > 1
+                errors.update(_error_of(log, cell))
     last = log.sessions[-1]
     return Status(
-        name=log.path.name, systems=systems, planned=len(cells), outputs=len(recorded) - errors.total(),
-        errors=tuple(sorted(errors.items())), stale=sum(log.is_stale(cell) for cell in cells),
-        left=len(cells) - len(recorded), several_attempts=sum(log.attempts(cell) > 1 for cell in recorded),
+        name=log.path.name, systems=systems, planned=counts["planned"], outputs=counts["recorded"] - errors.total(),
+        errors=tuple(sorted(errors.items())), stale=counts["stale"],
+        left=counts["planned"] - counts["recorded"], several_attempts=counts["several"],
         sessions=len(log.sessions), last_session=last.line.started_at,
         last_stop=None if last.stop is None else last.stop.reason, damage=len(log.harmless) + len(log.named))
+
+
+def _error_of(log: TrialLog, cell: Cell) -> list[str]:
+    found = log.error_type(cell)
+    return [] if found is None else [found]
 
 
 def status_text(status: Status) -> str:
@@ -63,9 +75,9 @@ def status_text(status: Status) -> str:
         f"  sessions   {status.sessions}, the last begun {status.last_session}; its end: {end}",
     ]
     if status.stale:
-        lines.append(f"  changed    {status.stale} recorded cells count as not run: their request has changed")
+        lines.append(f"  changed    {status.stale}: recorded, but their request has changed, so they run again")
     if status.several_attempts:
-        lines.append(f"  attempts   {status.several_attempts} cells took more than one")
+        lines.append(f"  attempts   more than one at {status.several_attempts}")
     if status.damage:
-        lines.append(f"  damage     {status.damage} places set aside; the cells that stood there run again")
+        lines.append(f"  damage     {status.damage}: set aside; the trials that stood there run again")
     return "\n".join(lines)

@@ -66,10 +66,10 @@ def baseline_system(name: str, options: SystemOptions) -> Baseline:
     cases = {case.id: case for case in options.cases}
     own = options.task.baselines.get(name)
     if own is not None:
-        return Baseline(own, _source_sha256(own), cases)
+        return Baseline(own, source_sha256(own), cases)
     generic = GENERIC.get(name)
     if generic is not None:
-        return Baseline(generic(options.cases, right_answer(options.task)), _source_sha256(generic), cases)
+        return Baseline(generic(options.cases, right_answer(options.task)), source_sha256(generic), cases)
     known = ", ".join(sorted({*options.task.baselines, *GENERIC}))
     raise Unusable(f"--system baselines:{shown_line(name)}: the task {options.task.module} has no such baseline; "
                    f"there are {known}")
@@ -82,8 +82,13 @@ def right_answer(task: Task) -> Answer:
     return lambda case, seed: case.expected if isinstance(case.expected, str) else canonical(case.expected)
 
 
-def _source_sha256(function: Callable[..., object]) -> str:
-    text = inspect.getsource(function).replace("\r\n", "\n")
+def source_sha256(function: Callable[..., object]) -> str:
+    """64 hex over the source text of a function. Raises Unusable for what has none, as a `functools.partial`."""
+    try:
+        text = inspect.getsource(function).replace("\r\n", "\n")
+    except (OSError, TypeError):
+        raise Unusable(f"the baseline {shown_line(repr(function), 80)} has no source text to be known by; write it "
+                       "as a function (def or lambda)") from None
     return sha256_hex(text.encode("utf-8"))
 
 

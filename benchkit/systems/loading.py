@@ -10,6 +10,7 @@ from pathlib import Path
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
 from benchkit.systems.baselines import baseline_system
+from benchkit.systems.guarding import guarded
 from benchkit.systems.system import System, SystemOptions
 from benchkit.tasks.modules import load_module
 
@@ -40,5 +41,4 @@ def load_system(name: str, options: SystemOptions, folders: Sequence[Path]) -> S
     make = getattr(module, "system", None)
     if not callable(make):
         raise Unusable(f"{module_name}.py has no function system(name, options); see model_triage.py for the pattern")
-    made: System = make(rest, options)
-    return made
+    return guarded(name, Path(str(module.__file__)), lambda: make(rest, options))

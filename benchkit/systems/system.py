@@ -33,7 +33,10 @@ class System(Protocol):
         """
 
     def settings(self) -> Mapping[str, JSON]:
-        """All that determines a request besides messages, schema and seed. After `open`: digest as served."""
+        """All that determines a request besides messages, schema and seed. After `open`: digest as served.
+
+        Before `open`, what only a server knows is None; the rest is as it will be.
+        """
 
     def warm(self) -> Loaded:
         """Load the model, with a limit of 10 minutes and a sign of life. Raises Surroundings."""
