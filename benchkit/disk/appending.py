@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -62,7 +63,7 @@ class AppendFile:
 
     @property
     def size(self) -> int:
-        """Bytes in the file: those found, and those appended and synced."""
+        """Bytes in the file: those found, and those written."""
         return self._size
 
     @property
@@ -76,16 +77,34 @@ class AppendFile:
         Raises Surroundings when it is not, or may not be; this is final: every later append raises the same,
         since a sync that failed once can succeed the next time without the bytes being on the disk.
         """
+        self.write(data)
+        self.sync()
+
+    def write(self, data: bytes) -> None:
+        """Return when all of `data` is at the end of the file: it survives a kill, and a power cut once synced.
+
+        Raises Surroundings as `append` does, and as finally.
+        """
+        with self._for_good():
+            self._check_place()
+            self._write(data)
+        self._size += len(data)
+
+    def sync(self) -> None:
+        """Return when all that was written is on the disk. Raises Surroundings as `append` does, and as finally."""
+        with self._for_good():
+            self._sync()
+
+    @contextmanager
+    def _for_good(self) -> Iterator[None]:
+        """A failure within is the last thing this writer does."""
         if self._failure is not None:
             raise self._failure
         try:
-            self._check_place()
-            self._write(data)
-            self._sync()
+            yield
         except KitError as failure:
             self._failure = failure
             raise
-        self._size += len(data)
 
     def _check_place(self) -> None:
         try:

@@ -57,8 +57,11 @@ Kept = TypeVar("Kept", SystemLine, TrialLine)
 class Companion(Protocol):
     """A file that grows beside the log. What belongs to a trial is on the disk before its line is."""
 
-    def begin(self, session: str) -> tuple[Damage, ...]:
-        """Go on behind what is there, for the session of that id; the damage found, for the session line."""
+    def begin(self, session: str, log: TrialLog) -> tuple[Damage, ...]:
+        """Go on behind what is there, for the session of that id; the damage found, for the session line.
+
+        `log` is the log under the lock: what its sessions name is known. Raises Unusable for harmful damage.
+        """
 
     def before_line(self, line: TrialLine) -> None:
         """Put all that belongs to this trial on the disk. Raises Surroundings."""
@@ -160,7 +163,7 @@ def _record_open(order: Order, surrounds: Surrounds) -> Ended:
         session = SessionLine(
             started_at=surrounds.clock.stamp(), hardware=order.hardware, environment=_environment(environments),
             timeout_s=order.timeout_s, budget_s=order.budget.seconds, pid=os.getpid(),
-            trace_damage=order.companion.begin(writer.session) if order.companion else None)
+            trace_damage=order.companion.begin(writer.session, log) if order.companion else None)
         _say_what_differs(log, session, surrounds.say)
         log = writer.begin(session, log)
         with _stop_line(writer, surrounds.clock) as ending:

@@ -73,13 +73,17 @@ def prompt_of(task: Task, case: Case) -> Prompt:
 
     Raises Unusable with task, case and field if messages or schema are not what they should be.
     """
-    place = f"task {task.module}, case {shown_line(case.id, 80)}"
+    return checked_prompt(f"task {task.module}, case {shown_line(case.id, 80)}",
+                          lambda: task.messages(without_labels(case)), task.schema)
+
+
+def checked_prompt(place: str, messages: Callable[[], object], schema: Callable[[], object]) -> Prompt:
+    """The prompt that two functions of the user make. Raises Unusable, `place` first, where they make none."""
     try:
-        messages = _checked_messages(task.messages(without_labels(case)))
-        schema = _checked_schema(task.schema())
+        given, shape = _checked_messages(messages()), _checked_schema(schema())
     except Exception as error:
         raise Unusable(f"{place}: {_in_words(error)}") from error
-    return Prompt(messages, schema, ask_of(messages, schema))
+    return Prompt(given, shape, ask_of(given, shape))
 
 
 def without_labels(case: Case) -> Case:
