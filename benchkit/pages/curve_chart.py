@@ -1,0 +1,159 @@
+"""Curves over a whole number, such as pass@k over k, with their bands.
+
+What does not live here: the formulas, and scales (scales.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from benchkit.pages.html import Html, element, whole
+from benchkit.pages.parts import key
+from benchkit.pages.scales import Scale, plain_number, range_of, ticks
+from benchkit.pages.svg import (
+    label,
+    line,
+    path,
+    picture,
+    series_class,
+    series_sign,
+    shape,
+    stretched,
+    upright,
+)
+
+PLOT, TOP, FOOT = 220, 22, 40
+"""Pixels: the height of the plot, of what stands above it, of the axis below it."""
+MOST_SHAPES = 40
+"""Curves of more points than this are drawn without a shape at each point."""
+MOST_WHOLE_TICKS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point of a curve; an unknown `y` is a gap, an unknown `low` or `high` a gap of the band."""
+
+    x: int
+    y: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A curve and its band, points in the order of x."""
+
+    name: str
+    points: Sequence[Point]
+
+
+@dataclass(frozen=True, slots=True)
+class CurveChart:
+    """Curves on the same axes. `description` says in a sentence what the picture shows; y from 0 to 1 is in percent."""
+
+    title: str
+    description: str
+    x_title: str
+    y_title: str
+    curves: Sequence[Curve]
+
+
+@dataclass(frozen=True, slots=True)
+class _Axes:
+    x: Scale
+    y: Scale
+
+    def spot(self, x: int, y: float) -> tuple[float, float]:
+        return self.x.place(x), PLOT * (1 - self.y.place(y))
+
+
+def curve_chart(chart: CurveChart) -> Html:
+    """The picture, its title above it and its key below it."""
+    axes = _axes(chart.curves)
+    drawn = whole((*_grid(chart, axes), *_curves(chart.curves, axes)))
+    plot = element("svg", drawn, y=TOP, width="100%", height=PLOT + FOOT, class_="open")
+    above = label(0, 12, chart.y_title, "start", -52, "axis-title")
+    shown = picture(TOP + PLOT + FOOT, chart.title, chart.description, above, plot, class_="curves")
+    return element("figure", element("figcaption", chart.title), shown, _key(chart.curves))
+
+
+def _axes(curves: Sequence[Curve]) -> _Axes:
+    across = range_of(point.x for curve in curves for point in curve.points) or (0, 1)
+    values = [value for curve in curves for point in curve.points for value in (point.y, point.low, point.high)]
+    low, high = range_of(values) or (0.0, 1.0)
+    return _Axes(Scale(*across), Scale(min(0.0, low), max(1.0, high)))
+
+
+def _grid(chart: CurveChart, axes: _Axes) -> Iterator[Html]:
+    for value in ticks(axes.y, 4):
+        _, top = axes.spot(0, value)
+        yield line(0, 1, top, top, "grid")
+        yield label(0, top + 4, _share(value), "end", -8)
+    for value in _whole_ticks(axes.x):
+        place = axes.x.place(value)
+        yield upright(place, PLOT, PLOT + 4, "axis")
+        yield label(place, PLOT + 18, plain_number(value))
+    yield line(0, 1, PLOT, PLOT, "axis")
+    yield label(0.5, PLOT + 36, chart.x_title, class_="axis-title")
+
+
+def _share(value: float) -> str:
+    return f"{plain_number(value * 100)} %"
+
+
+def _whole_ticks(scale: Scale) -> tuple[float, ...]:
+    low, high = round(scale.low), round(scale.high)
+    if high - low < MOST_WHOLE_TICKS:
+        return tuple(float(value) for value in range(low, high + 1))
+    inner = [value for value in ticks(scale, 6) if value == round(value) and value - low > (high - low) / 20]
+    return (float(low), *inner)
+
+
+def _curves(curves: Sequence[Curve], axes: _Axes) -> Iterator[Html]:
+    paths = [_band(series, curve, axes) for series, curve in enumerate(curves, 1)]
+    paths += [_line(series, curve, axes) for series, curve in enumerate(curves, 1)]
+    yield stretched(PLOT, *paths)
+    for series, curve in enumerate(curves, 1):
+        known = [point for point in curve.points if point.y is not None]
+        runs = _runs(curve.points, lambda point: point.y is not None)
+        lonely = known if len(known) <= MOST_SHAPES else [run[0] for run in runs if len(run) == 1]
+        for point in lonely:
+            assert point.y is not None
+            yield shape(series, *axes.spot(point.x, point.y), title=_told(curve, point))
+
+
+def _told(curve: Curve, point: Point) -> str:
+    band = "" if point.low is None or point.high is None else f" ({_share(point.low)} to {_share(point.high)})"
+    return f"{curve.name}, {point.x}: {_share(point.y or 0.0)}{band}"
+
+
+def _band(series: int, curve: Curve, axes: _Axes) -> Html:
+    drawn = []
+    for run in _runs(curve.points, lambda point: point.low is not None and point.high is not None):
+        upper = [axes.spot(point.x, point.high or 0.0) for point in run]
+        lower = [axes.spot(point.x, point.low or 0.0) for point in reversed(run)]
+        is_single = len(run) == 1
+        drawn.append(path([*upper, *lower], f"{'single' if is_single else 'band'} {series_class(series)}",
+                          not is_single))
+    return whole(drawn)
+
+
+def _line(series: int, curve: Curve, axes: _Axes) -> Html:
+    runs = _runs(curve.points, lambda point: point.y is not None)
+    return whole(path([axes.spot(point.x, point.y or 0.0) for point in run], f"curve {series_class(series)}")
+                 for run in runs if len(run) > 1)
+
+
+def _runs(points: Sequence[Point], is_known: Callable[[Point], bool]) -> list[list[Point]]:
+    """The stretches of points between gaps."""
+    runs: list[list[Point]] = [[]]
+    for point in points:
+        if is_known(point):
+            runs[-1].append(point)
+        else:
+            runs.append([])
+    return [run for run in runs if run]
+
+
+def _key(curves: Sequence[Curve]) -> Html:
+    return key([(series_sign(series), curve.name) for series, curve in enumerate(curves, 1)])

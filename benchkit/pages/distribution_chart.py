@@ -1,0 +1,118 @@
+"""Distributions of durations: a histogram for each group on one scale, with its percentiles marked.
+
+What does not live here: percentiles (statistics/percentiles.py).
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from benchkit.pages.html import Html, element, joined, whole
+from benchkit.pages.scales import Scale, plain_number, scale_of_durations, ticks
+from benchkit.pages.svg import bar, edge_anchor, interval, label, line, picture, upright
+
+BINS = 30
+PLOT, LINE, FOOT = 72, 20, 22
+"""Pixels: the height of the bars, of a line of a percentile above them, of the axis below them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Percentile:
+    """A mark on a distribution: its name, its value, and its interval where there is one."""
+
+    name: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Durations of one kind. `note` says what is not in the picture, such as trials without a reply."""
+
+    name: str
+    values: Sequence[float]
+    percentiles: Sequence[Percentile] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DistributionChart:
+    """Groups of durations in one unit; `things` is what a value is one of, such as `replies`."""
+
+    title: str
+    groups: Sequence[Group]
+    unit: str = "s"
+    things: str = "replies"
+
+
+def distribution_chart(chart: DistributionChart) -> Html:
+    """A histogram for each group, one below the other on one scale."""
+    scale = scale_of_durations([value for group in chart.groups for value in group.values])
+    groups = [_group(chart, group, scale) for group in chart.groups]
+    told = element("p", "The scale is logarithmic.", class_="quiet") if scale.is_logarithmic else None
+    return element("figure", element("figcaption", chart.title), *groups, told)
+
+
+def counts_in_bins(values: Sequence[float], scale: Scale, bins: int = BINS) -> list[int]:
+    """How many values stand in each of the equal parts of a scale; the end belongs to the last part."""
+    counts = [0] * bins
+    for value in values:
+        if math.isfinite(value):
+            counts[min(bins - 1, int(scale.place(value) * bins))] += 1
+    return counts
+
+
+def _group(chart: DistributionChart, group: Group, scale: Scale) -> Html:
+    about = f"{len(group.values)} {chart.things}" + (f", {group.note}" if group.note else "")
+    heading = element("p", element("strong", group.name), " ", element("span", about, class_="quiet"), class_="group")
+    if not group.values:
+        return joined(heading, element("p", "Nothing to draw.", class_="quiet"))
+    top = LINE * len(group.percentiles)
+    drawn = whole((*_bars(chart, group, scale, top), *_marks(chart, group, scale, top), *_axis(chart, scale, top)))
+    told = _told(chart, group)
+    return joined(heading, picture(top + PLOT + FOOT, f"{chart.title}, {group.name}", told, drawn,
+                                   class_="distribution"))
+
+
+def _told(chart: DistributionChart, group: Group) -> str:
+    ends = f"{_with_unit(min(group.values), chart)} to {_with_unit(max(group.values), chart)}"
+    marks = [f"{mark.name} {_with_unit(mark.value, chart)}" for mark in group.percentiles]
+    return "; ".join([f"{len(group.values)} {chart.things} from {ends}", *marks])
+
+
+def _bars(chart: DistributionChart, group: Group, scale: Scale, top: float) -> Iterator[Html]:
+    counts = counts_in_bins(group.values, scale)
+    most = max([*counts, 1])
+    for place, count in enumerate(counts):
+        if count:
+            low, high = place / BINS, (place + 1) / BINS
+            # one value among thousands must not vanish
+            height = max(2.0, PLOT * count / most)
+            told = f"{_with_unit(scale.at(low), chart)} to {_with_unit(scale.at(high), chart)}: {count}"
+            yield bar(low, high, top + PLOT - height, height, "bin", told)
+
+
+def _marks(chart: DistributionChart, group: Group, scale: Scale, top: float) -> Iterator[Html]:
+    for row, mark in enumerate(group.percentiles):
+        place, base = scale.place(mark.value), row * LINE + 11
+        yield upright(place, row * LINE + 2, top + PLOT, "percentile")
+        if mark.low is not None and mark.high is not None:
+            yield interval(scale.place(mark.low), scale.place(mark.high), base + 5, "interval thin", 2.5)
+        is_left = place > 0.6
+        yield label(place, base, f"{mark.name} {_with_unit(mark.value, chart)}", "end" if is_left else "start",
+                    -5 if is_left else 5)
+
+
+def _axis(chart: DistributionChart, scale: Scale, top: float) -> Iterator[Html]:
+    base = top + PLOT
+    yield line(0, 1, base, base, "axis")
+    for value in ticks(scale):
+        place = scale.place(value)
+        yield upright(place, base, base + 4, "axis")
+        yield label(place, base + 18, _with_unit(value, chart), edge_anchor(place))
+
+
+def _with_unit(value: float, chart: DistributionChart) -> str:
+    return f"{plain_number(value)} {chart.unit}"
