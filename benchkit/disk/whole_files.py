@@ -117,6 +117,19 @@ def make_folder(folder: Path) -> None:
     sync_folder(folder.parent)
 
 
+def make_new_folder(folder: Path) -> bool:
+    """Make a folder that nobody made before, durably; False if it is there. Raises Surroundings or Unusable."""
+    try:
+        make_folder(folder.parent)
+        folder.mkdir()
+        sync_folder(folder.parent)
+    except FileExistsError:
+        return False
+    except (OSError, ValueError) as error:
+        raise refusal(folder, "made", error) from None
+    return True
+
+
 def write_whole(
     path: Path | str, chunks: Iterable[bytes], *,
     sync: Callable[[int], None] = sync, replace: Callable[[Path, Path], None] | None = None,

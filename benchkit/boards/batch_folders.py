@@ -1,0 +1,108 @@
+"""The folders of batches: making one, and finding the one that is meant.
+
+runs/<job>/<UTC stamp>/ is made by an exclusive mkdir; batch.json is written last, so a folder without one is the
+beginning of a start that was cut off, and no batch.
+What does not live here: what batch.json says (batch.py).
+"""
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from benchkit.basics.errors import Unusable
+from benchkit.basics.names import shown_line
+from benchkit.boards.batch import BATCH, CASES, PUBLISHED, Batch, FoundBatch, read_batch, write_batch
+from benchkit.boards.questions import Questions, write_questions
+from benchkit.disk.whole_files import make_new_folder, shown_path
+
+_STAMP = re.compile(r"(\d{8}T\d{6}Z)(?:-(\d{1,6}))?")
+
+
+def start_batch(runs: Path, batch: Batch, questions: Questions) -> FoundBatch:
+    """A new batch on the disk, its questions before its batch.json. Raises Surroundings."""
+    folder = make_batch_folder(runs, batch.job.name, batch.made_at)
+    found = FoundBatch(folder, batch)
+    write_questions(folder / CASES, questions)
+    write_batch(found)
+    return found
+
+
+def make_batch_folder(runs: Path, job: str, stamp: str) -> Path:
+    """A new folder for a batch that starts at `stamp` (`2026-11-30T12:00:00.000Z`); `-2` behind it for a second one.
+
+    Raises Surroundings or Unusable where none can be made.
+    """
+    name = re.sub(r"[-:]|\.\d+", "", stamp)
+    number = 1
+    while True:
+        folder = runs / job / (name if number == 1 else f"{name}-{number}")
+        if make_new_folder(folder):
+            return folder
+        number += 1
+
+
+def batches_of(runs: Path, job: str) -> tuple[FoundBatch, ...]:
+    """The batches of a job, oldest first. Raises Unusable for one that cannot be read."""
+    return tuple(read_batch(folder) for folder in _folders(runs / job))
+
+
+def every_batch(runs: Path) -> tuple[FoundBatch, ...]:
+    """All batches, by job and then by age."""
+    jobs = sorted(path.name for path in runs.iterdir() if path.is_dir()) if runs.is_dir() else []
+    return tuple(found for job in jobs for found in batches_of(runs, job))
+
+
+def newest_open(runs: Path, job: str) -> FoundBatch | None:
+    """The newest batch of a job that is not published; None if there is none."""
+    for folder in reversed(_folders(runs / job)):
+        found = read_batch(folder)
+        if found.batch.status != PUBLISHED:
+            return found
+    return None
+
+
+def newest(runs: Path, job: str) -> FoundBatch | None:
+    """The newest batch of a job, published or not; None if there is none."""
+    folders = _folders(runs / job)
+    return read_batch(folders[-1]) if folders else None
+
+
+def find_batch(runs: Path, text: str, job: str | None = None) -> FoundBatch:
+    """The batch meant by a path, by `job/stamp`, or by a stamp (of the job, or of the only one that has it).
+
+    Raises Unusable with the batches there are.
+    """
+    jobs = [job] if job is not None else sorted(path.name for path in runs.glob("*")) if runs.is_dir() else []
+    by_stamp = [runs / one / text for one in jobs if _STAMP.fullmatch(text)]
+    folders = [folder for folder in (*by_stamp, runs / text, Path(text)) if _is_batch(folder)]
+    different = list(dict.fromkeys(folder.resolve() for folder in folders))
+    if len(different) == 1:
+        return _of_job(read_batch(folders[0]), job)
+    if different:
+        raise Unusable(f"batch {shown_line(text, 100)}: {len(different)} jobs have one; give its path: "
+                       f"{', '.join(shown_path(folder) for folder in folders[:5])}")
+    known = [f"{folder.parent.name}/{folder.name}" for one in jobs for folder in _folders(runs / one)]
+    listed = ", ".join(known[-5:]) if known else "none"
+    raise Unusable(f"batch {shown_line(text, 100)}: there is none (no {BATCH} in it); the newest there are: {listed}")
+
+
+def _of_job(found: FoundBatch, job: str | None) -> FoundBatch:
+    if job is not None and found.batch.job.name != job:
+        raise Unusable(f"batch {shown_path(found.folder)} is one of the job {found.batch.job.name}, not of {job}")
+    return found
+
+
+def _folders(home: Path) -> list[Path]:
+    """The batches below a job's folder, oldest first."""
+    if not home.is_dir():
+        return []
+    found = [(match[1], int(match[2] or 1), path) for path in home.iterdir()
+             if (match := _STAMP.fullmatch(path.name)) and _is_batch(path)]
+    return [path for _, _, path in sorted(found)]
+
+
+def _is_batch(folder: Path) -> bool:
+    try:
+        return (folder / BATCH).is_file()
+    except (OSError, ValueError):
+        return False

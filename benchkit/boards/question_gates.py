@@ -1,0 +1,203 @@
+"""The gates that questions pass before anybody is asked: one for each question, and one for the batch.
+
+The emission gate drops a question that leaks its truth, has no answer, or repeats another. The batch gate blocks a
+batch with too few questions left, with too many of one answer, or that a baseline which does not see the truth
+already solves. Pure. What does not live here: making questions (questions.py) and what makes one wrong (the pack).
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from benchkit.basics.canonical import canonical, digest
+from benchkit.basics.errors import Unusable
+from benchkit.basics.fields import Fields
+from benchkit.basics.names import shown_line
+from benchkit.basics.values import JSON, Case, Message
+from benchkit.boards.game import Game, Rules, game_of, play
+from benchkit.boards.job import BatchGate
+from benchkit.boards.judging import Scores, UnjudgedError, scores_of
+from benchkit.boards.pack import Baseline, Pack
+from benchkit.statistics.figures import figure
+from benchkit.statistics.intervals import headline
+
+PROBLEM, NO_ANSWER, LEAK, REPEAT = "problem", "no answer", "leak", "repeat"
+REASONS = (PROBLEM, NO_ANSWER, LEAK, REPEAT)
+SEED = 1001
+"""Of the blind baselines: that of a first trial."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A question that is not asked: why, as one of REASONS and in words."""
+
+    case: str
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class GateFigures:
+    """What the gates saw. `made` questions were made, `kept` of them passed the emission gate.
+
+    answers   how many of those kept have each answer, most first
+    blind     the headline of each baseline that does not see the truth, over those kept
+    blocked   why the batch must not be asked, a sentence each; empty: it can be
+    """
+
+    made: int
+    kept: int
+    dropped: tuple[Dropped, ...] = ()
+    answers: Mapping[str, int] = field(default_factory=dict)
+    blind: Mapping[str, float] = field(default_factory=dict)
+    blocked: tuple[str, ...] = ()
+
+    @property
+    def dropped_by_reason(self) -> Mapping[str, int]:
+        """How many were dropped for each reason."""
+        return dict(Counter(one.reason for one in self.dropped))
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """The games of the questions that passed, in their order, and the questions that did not."""
+
+    games: tuple[Game, ...]
+    dropped: tuple[Dropped, ...]
+
+
+def emission_gate(pack: Pack, cases: Sequence[Case], rules: Rules) -> Emitted:
+    """The questions that may be asked. Raises Unusable where the pack itself fails at one."""
+    games: list[Game] = []
+    dropped: list[Dropped] = []
+    payloads: dict[str, str] = {}
+    asks: dict[str, str] = {}
+    for case in cases:
+        wrong = next(_wrong_by_itself(pack, case), None)
+        if wrong is None:
+            game = game_of(pack, case, rules)
+            wrong = next(_wrong_as_shown(pack, game, payloads, asks), None)
+            if wrong is None:
+                games.append(game)
+                payloads[digest(game.opening.payload)] = asks[game.prompt.ask] = case.id
+        if wrong is not None:
+            dropped.append(wrong)
+    return Emitted(tuple(games), tuple(dropped))
+
+
+def leaked_terms(pack: Pack, case: Case, text: str) -> tuple[str, ...]:
+    """The truth terms of a case that stand in a text, however cased."""
+    folded = text.casefold()
+    return tuple(term for term in pack.truth_terms(case) if term.casefold() in folded)
+
+
+def gate_figures(pack: Pack, emitted: Emitted, gate: BatchGate) -> GateFigures:
+    """The figures of a batch and the verdict on it. Raises Unusable where a baseline or a judge fails."""
+    answers = dict(Counter(pack.answer_key(game.case) for game in emitted.games).most_common())
+    blind = {one.name: _blind_score(pack, one, emitted.games) for one in pack.blind_baselines} if answers else {}
+    kept = len(emitted.games)
+    figures = GateFigures(kept + len(emitted.dropped), kept, emitted.dropped, answers, blind)
+    return GateFigures(figures.made, kept, emitted.dropped, answers, blind, tuple(_reasons_to_block(figures, gate)))
+
+
+def _wrong_by_itself(pack: Pack, case: Case) -> Iterator[Dropped]:
+    try:
+        problems = list(pack.problems(case))
+        answer = None if problems else pack.answer_key(case)
+    except Exception as error:
+        raise Unusable(f"pack {pack.module}, case {shown_line(case.id, 80)}: problems or answer_key raised "
+                       f"{type(error).__name__}: {shown_line(str(error))}") from error
+    yield from (Dropped(case.id, PROBLEM, shown_line(str(problem))) for problem in problems)
+    if not isinstance(answer, str) or not answer:
+        yield Dropped(case.id, NO_ANSWER, "it has no answer")
+
+
+def _wrong_as_shown(
+    pack: Pack, game: Game, payloads: Mapping[str, str], asks: Mapping[str, str],
+) -> Iterator[Dropped]:
+    case = game.case.id
+    for term in leaked_terms(pack, game.case, _shown(game)):
+        yield Dropped(case, LEAK, f"a solver is shown {shown_line(term, 100)!r}")
+    payload = digest(game.opening.payload)
+    if payload in payloads:
+        yield Dropped(case, REPEAT, f"its payload is that of {payloads[payload]}")
+    if game.prompt.ask in asks:
+        yield Dropped(case, REPEAT, f"it asks what {asks[game.prompt.ask]} asks")
+
+
+def _shown(game: Game) -> str:
+    """All that a solver is handed at the start: as JSON, and each message as it is read."""
+    opening = game.opening
+    asked: JSON = [opening.payload, list(game.prompt.messages), opening.schema, list(opening.tools or ())]
+    return "\n".join([canonical(asked), *(message["content"] for message in game.prompt.messages)])
+
+
+def _reasons_to_block(figures: GateFigures, gate: BatchGate) -> Iterator[str]:
+    if figures.kept < gate.least_questions:
+        yield (f"{figures.kept} of {figures.made} questions are left, fewer than least_questions = "
+               f"{gate.least_questions}")
+    for answer, count in figures.answers.items():
+        if count > gate.most_one_answer * figures.kept:
+            yield (f"{count} of {figures.kept} questions have the answer {shown_line(answer, 60)!r}, more than "
+                   f"most_one_answer = {gate.most_one_answer:g} of them")
+    for name, score in figures.blind.items():
+        if score > gate.most_blind_score:
+            yield (f"baselines:{name} solves it without seeing the truth: its headline is {score:.3f}, more than "
+                   f"most_blind_score = {gate.most_blind_score:g}")
+
+
+def _blind_score(pack: Pack, baseline: Baseline, games: Sequence[Game]) -> float:
+    """The headline of a baseline: mean of the capability tracks x (1 - share of answers that broke a hard gate)."""
+    scores = [_scores(pack, baseline, game) for game in games]
+    failed = sum(not one.held for one in scores)
+    return cast("float", figure(headline([one.capability for one in scores], failed, len(scores)).value))
+
+
+def _scores(pack: Pack, baseline: Baseline, game: Game) -> Scores:
+    place = f"{game.place}: baselines:{shown_line(baseline.name, 60)}"
+
+    def say(number: int, talk: Sequence[Message]) -> str:
+        try:
+            said = baseline.answer(baseline.handed(game.case, game.geometry), SEED, talk)
+        except Exception as error:
+            raise Unusable(f"{place} raised {type(error).__name__}: {shown_line(str(error))}") from error
+        if not isinstance(said, str):
+            raise Unusable(f"{place} gave {type(said).__name__}, not text")
+        return said
+
+    played = play(game, say)
+    try:
+        return scores_of(pack.tracks, game.case, played.answer, played.steps)
+    except UnjudgedError as error:
+        raise Unusable(f"{place} cannot be judged: {error}") from error
+
+
+# ------------------------------------------------------------------------------------------------- wire
+
+def figures_to_wire(figures: GateFigures) -> dict[str, JSON]:
+    """The figures as they stand in batch.json."""
+    return {
+        "made": figures.made, "kept": figures.kept,
+        "dropped": [{"case": one.case, "reason": one.reason, "detail": one.detail} for one in figures.dropped],
+        "answers": dict(figures.answers), "blind": dict(figures.blind), "blocked": list(figures.blocked)}
+
+
+def figures_of(fields: Fields) -> GateFigures:
+    """The figures in batch.json. Raises ValueError naming the field."""
+    fields.has_exactly(("made", "kept", "dropped", "answers", "blind", "blocked"))
+    answers, blind = fields.inner("answers"), fields.inner("blind")
+    return GateFigures(
+        fields.integer("made"), fields.integer("kept"),
+        tuple(Dropped(one.text("case"), one.one_of("reason", REASONS), one.text("detail"))
+              for one in fields.objects("dropped")),
+        {name: answers.integer(name) for name in answers.values}, {name: _score(blind, name) for name in blind.values},
+        fields.texts("blocked"))
+
+
+def _score(fields: Fields, name: str) -> float:
+    value = fields.json(name)
+    if type(value) not in (int, float) or not 0 <= cast("float", value) <= 1:
+        raise fields.wrong(name, "a number from 0 to 1")
+    return float(cast("float", value))

@@ -1,0 +1,171 @@
+"""The questions of a batch: made once, kept in cases.jsonl with their truth, and checked on every read.
+
+One canonical line a question: {"expected", "id", "input", "sha256", "split", "tags"}; `sha256` is over {id, input,
+expected, tags}. What does not live here: the gates (question_gates.py) and rewording (llm_cache.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchkit.basics import strict_json
+from benchkit.basics.canonical import canonical, sha256_hex
+from benchkit.basics.errors import KitError, Unusable
+from benchkit.basics.fields import Fields
+from benchkit.basics.names import shown_line
+from benchkit.basics.values import JSON, Case
+from benchkit.boards.game import Rules
+from benchkit.boards.job import MOST_COUNT, FromPack, Job
+from benchkit.boards.pack import Pack, Reword
+from benchkit.boards.question_gates import GateFigures, emission_gate, gate_figures
+from benchkit.disk.whole_files import read_whole, shown_path, write_whole
+from benchkit.running.plan import named
+from benchkit.tasks.cases import case_sha256
+
+MOST_BYTES = 256 * 1024 * 1024
+_FIELDS = ("id", "split", "input", "expected", "tags", "sha256")
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """What is asked, and what the gates saw. Where `figures.blocked` says why, nothing of it is asked."""
+
+    cases: tuple[Case, ...]
+    figures: GateFigures
+
+    @property
+    def cases_sha256(self) -> dict[str, str]:
+        """The digest of each case, in order."""
+        return {case.id: case_sha256(case) for case in self.cases}
+
+    @property
+    def lines(self) -> tuple[bytes, ...]:
+        """The lines of cases.jsonl."""
+        return tuple(line_of(case) for case in self.cases)
+
+    @property
+    def sha256(self) -> str:
+        """The digest of cases.jsonl."""
+        return sha256_hex(b"".join(self.lines))
+
+
+@dataclass(frozen=True, slots=True)
+class KeptQuestions:
+    """The questions as they stand in cases.jsonl. `altered` says what is not as it was made; empty: nothing."""
+
+    cases: tuple[Case, ...]
+    altered: tuple[str, ...] = ()
+
+
+def rules_of(job: Job) -> Rules:
+    """How a job asks its questions."""
+    return Rules(job.geometry, job.limits.budget, job.limits.steps)
+
+
+def make_questions(job: Job, pack: Pack, reword: Reword | None = None) -> Questions:
+    """The questions of a job, through both gates. Raises Unusable where the pack fails."""
+    emitted = emission_gate(pack, _built(job, pack, reword), rules_of(job))
+    return Questions(tuple(game.case for game in emitted.games), gate_figures(pack, emitted, job.batch_gate))
+
+
+def _built(job: Job, pack: Pack, reword: Reword | None) -> Sequence[Case]:
+    asks = job.asks
+    seed = asks.seed if isinstance(asks, FromPack) else 0
+    place = f"pack {pack.module}: build"
+    try:
+        cases = tuple(pack.build(seed, MOST_COUNT if asks.count is None else asks.count, reword))
+    except KitError:
+        raise
+    except Exception as error:
+        raise Unusable(f"{place} raised {type(error).__name__}: {shown_line(str(error))}") from error
+    folded: set[str] = set()
+    for number, case in enumerate(cases, 1):
+        _check_case(f"{place}, question {number}", case)
+        if case.id.casefold() in folded:
+            raise Unusable(f"{place}, question {number}: the id {case.id} stands twice, but for case")
+        folded.add(case.id.casefold())
+    return cases
+
+
+def _check_case(place: str, case: object) -> None:
+    """Raise Unusable unless it is a case that reads back from its line as it is."""
+    if not isinstance(case, Case) or not isinstance(case.id, str) or not case.id or shown_line(case.id) != case.id:
+        raise Unusable(f"{place} is no Case with an id of one line")
+    try:
+        back, _ = _case_of(strict_json.parse(line_of(case)))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Unusable(f"{place} ({case.id}) is not JSON that can be kept: {error}") from None
+    if canonical([back.input, back.expected]) != canonical([case.input, case.expected]):
+        raise Unusable(f"{place} ({case.id}) reads back as another question")
+
+
+def line_of(case: Case) -> bytes:
+    r"""The line of a case, "\n" included. Raises TypeError or ValueError for what JSON cannot say."""
+    fields: dict[str, JSON] = {
+        "id": case.id, "split": case.split, "input": case.input, "expected": case.expected, "tags": list(case.tags),
+        "sha256": case_sha256(case)}
+    return canonical(fields).encode("ascii") + b"\n"
+
+
+def write_questions(path: Path, questions: Questions) -> None:
+    """Write cases.jsonl whole. Raises Surroundings."""
+    write_whole(path, questions.lines)
+
+
+def read_questions(
+    path: Path, cases_sha256: Mapping[str, str], questions_sha256: str, *, accept_altered: bool = False,
+) -> KeptQuestions:
+    """The questions of a batch, held against the digests in its batch.json.
+
+    Raises Unusable for a line that is no question, and for questions that were altered, naming them; with
+    `accept_altered` these are read as they are, and named in the value.
+    """
+    data = read_whole(path, MOST_BYTES)
+    pairs = [_case_at(path, number, line) for number, line in enumerate(data.split(b"\n")[:-1], 1)]
+    if data and not data.endswith(b"\n"):
+        raise Unusable(f"{shown_path(path)}: its last line is cut off; put the file back as it was")
+    cases = tuple(case for case, _ in pairs)
+    _check_ids(path, cases)
+    wrong = _altered(pairs, cases_sha256)
+    if not wrong and sha256_hex(data) != questions_sha256:
+        wrong = ("the order or the form of its lines",)
+    if wrong and not accept_altered:
+        what = named(wrong) if wrong[0] in cases_sha256 else wrong[0]
+        raise Unusable(f"{shown_path(path)}: {what} is not as this batch was made with; put the file back as it was, "
+                       "or report on it as it is with --accept-altered (the board says so)")
+    return KeptQuestions(cases, wrong)
+
+
+def _case_at(path: Path, number: int, line: bytes) -> tuple[Case, str]:
+    try:
+        return _case_of(strict_json.parse(line))
+    except ValueError as error:
+        raise Unusable(f"{shown_path(path)}, line {number}: {error}") from None
+
+
+def _case_of(value: JSON) -> tuple[Case, str]:
+    """The case of a line, and the digest that stands in it. Raises ValueError naming the field."""
+    fields = Fields(value)
+    fields.has_exactly(_FIELDS)
+    name = fields.text("id")
+    if not name or shown_line(name) != name:
+        raise fields.wrong("id", "a text of one line")
+    return Case(name, fields.text("split"), fields.json("input"), fields.json("expected"),
+                fields.texts("tags")), fields.text("sha256")
+
+
+def _check_ids(path: Path, cases: Iterable[Case]) -> None:
+    seen: set[str] = set()
+    for case in cases:
+        if case.id.casefold() in seen:
+            raise Unusable(f"{shown_path(path)}: case {case.id} stands twice, but for case")
+        seen.add(case.id.casefold())
+
+
+def _altered(pairs: Sequence[tuple[Case, str]], cases_sha256: Mapping[str, str]) -> tuple[str, ...]:
+    found = [case.id for case, sha256 in pairs
+             if case.id in cases_sha256 and not case_sha256(case) == sha256 == cases_sha256[case.id]]
+    there = {case.id for case, _ in pairs}
+    found += [f"case {name} (it is missing)" for name in cases_sha256 if name not in there]
+    return (*found, *(f"case {case.id} (it was added)" for case, _ in pairs if case.id not in cases_sha256))

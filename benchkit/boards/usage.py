@@ -1,0 +1,69 @@
+"""Tokens that were used: a count, or the reason why there is none. Never money: prices change, tokens were counted.
+
+What does not live here: what is still to come (estimate.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from benchkit.basics.fields import Fields
+from benchkit.basics.values import JSON, Usage
+
+CACHE_ONLY, NOT_REPORTED = "absent:cache_only", "absent:not_reported"
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Sums over `calls` calls, of which `reported` came with figures."""
+
+    calls: int = 0
+    reported: int = 0
+    prompt_tokens: int = 0
+    output_tokens: int = 0
+
+    def to_wire(self) -> JSON:
+        """The figures; `absent:cache_only` where nobody was called, `absent:not_reported` where none gave any."""
+        if not self.calls:
+            return CACHE_ONLY
+        if not self.reported:
+            return NOT_REPORTED
+        return {"calls": self.calls, "reported": self.reported, "prompt_tokens": self.prompt_tokens,
+                "output_tokens": self.output_tokens}
+
+    def __add__(self, other: Tokens) -> Tokens:
+        return Tokens(self.calls + other.calls, self.reported + other.reported,
+                      self.prompt_tokens + other.prompt_tokens, self.output_tokens + other.output_tokens)
+
+
+NOTHING_USED = Tokens()
+
+
+def tokens_of(usages: Iterable[Usage]) -> Tokens:
+    """The sums over calls. A call with one figure of the two counts as reported, the missing one as 0."""
+    calls = reported = prompt = output = 0
+    for usage in usages:
+        calls += 1
+        reported += is_reported(usage)
+        prompt += usage.prompt_tokens or 0
+        output += usage.output_tokens or 0
+    return Tokens(calls, reported, prompt, output)
+
+
+def is_reported(usage: Usage) -> bool:
+    """Whether the server said anything of tokens."""
+    return usage.prompt_tokens is not None or usage.output_tokens is not None
+
+
+def tokens_in(fields: Fields, name: str) -> Tokens:
+    """The sums at a field of batch.json. Raises ValueError naming the field."""
+    value = fields.json(name)
+    if value == CACHE_ONLY:
+        return Tokens()
+    if value == NOT_REPORTED:
+        # how many calls there were is not kept where none of them reported anything
+        return Tokens(calls=1)
+    inner = fields.inner(name)
+    inner.has_exactly(("calls", "reported", "prompt_tokens", "output_tokens"))
+    return Tokens(inner.integer("calls", 1), inner.integer("reported", 1), inner.integer("prompt_tokens"),
+                  inner.integer("output_tokens"))
