@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 from benchkit.basics.names import shown_line
 from benchkit.recordings.pieces import SessionFacts
 from benchkit.reports.cautions import count_of, temperature_of
+from benchkit.reports.circumstances import ending_of, hardware_of, limits_of
 from benchkit.reports.columns import INDENT, left, right, table, wrapped
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent, seconds, share, spread
+from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent, share, spread
 from benchkit.reports.run_report import FLAKE, RunReport
 from benchkit.statistics.suites import SuiteAtK, SuiteMetric
 
@@ -26,7 +27,7 @@ def about_lines(run: RunReport) -> Iterator[str]:
     yield from _fact("system", record.system + warmth)
     yield from _fact("task", f"{record.task.name} {record.task.version}, split {record.split}; "
                              f"judged by {record.judge.name} {record.judge.version}")
-    yield from _fact("hardware", ", ".join(dict.fromkeys(_hardware(one) for one in record.sessions)) or "not said")
+    yield from _fact("hardware", hardware_of(record.sessions))
     for session in record.sessions[:MOST_SESSIONS]:
         yield from _fact("session", _session(session))
     if len(record.sessions) > MOST_SESSIONS:
@@ -37,14 +38,8 @@ def _fact(label: str, text: str) -> list[str]:
     return wrapped(shown_line(text, 400), f"{INDENT}{label:<10}")
 
 
-def _hardware(session: SessionFacts) -> str:
-    return session.hardware or "not said"
-
-
 def _session(session: SessionFacts) -> str:
-    limits = [f"budget {seconds(session.budget_s)} s"] if session.budget_s is not None else []
-    limits += [f"timeout {seconds(session.timeout_s)} s"] if session.timeout_s is not None else []
-    return ", ".join([session.started_at, *limits, f"ended: {session.stop or 'no word of it'}"])
+    return ", ".join([session.started_at, *limits_of(session), f"ended: {ending_of(session)}"])
 
 
 def coverage_lines(run: RunReport) -> Iterator[str]:

@@ -1,0 +1,80 @@
+"""What is wrong with a case where it has to be a yes or a no: nothing, a failure, or an error.
+
+A case is fine when every planned trial was judged and passed. A failed trial makes it a failure, whose type is the
+state of the case (`flaky`, `stable fail`, ...), whatever the unknown trials would have said; without one, a trial
+that could not be judged makes it an error, whose type is that of most such trials.
+What does not live here: what a state is (statistics/estimators.py), and how a problem is written (junit.py).
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from benchkit.basics.names import shown_line
+from benchkit.recordings.run_record import Result
+from benchkit.reports.case_rows import CaseRow
+from benchkit.reports.failures import failed_checks
+from benchkit.reports.text_cases import main_failure
+
+FAILURE, ERROR = "failure", "error"
+MOST_QUOTED = 3
+"""So many failed trials of a case are told one by one; the rest is counted."""
+LONGEST_QUOTE = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a test did not pass: FAILURE or ERROR, its type, one line, and more lines."""
+
+    kind: str
+    type: str
+    message: str
+    lines: tuple[str, ...]
+
+
+def kind_of(row: CaseRow) -> str | None:
+    """FAILURE where a trial failed, else ERROR where one is unknown, else None: the test passes."""
+    if row.passed < row.n:
+        return FAILURE
+    return ERROR if row.incomplete else None
+
+
+def problem_of(row: CaseRow, results: Sequence[Result]) -> Problem | None:
+    """Why a case is no stable pass; None if it passed every planned trial."""
+    kind = kind_of(row)
+    if kind is None:
+        return None
+    errors = Counter(result.error.type for result in results if result.error is not None)
+    told = _failed_lines(results) if kind == FAILURE else _error_lines(results)
+    return Problem(kind, str(row.state) if kind == FAILURE else errors.most_common(1)[0][0],
+                   _message(row, errors), (f"trials: {row.marks}   (+ passed  - failed  ? incomplete)", *told))
+
+
+def _message(row: CaseRow, errors: Mapping[str, int]) -> str:
+    judged = f"{row.passed} of {row.n} judged trials passed" if row.n else "no trial was judged"
+    parts = [f"{row.state}: {judged}"]
+    if row.incomplete:
+        types = ", ".join(f"{count} {name}" for name, count in errors.items())
+        parts.append(f"{row.incomplete} of {row.n + row.incomplete} planned ones are incomplete ({types})")
+    reason = main_failure(row) if row.passed < row.n else ""
+    return "; ".join([*parts, reason] if reason else parts)
+
+
+def _failed_lines(results: Iterable[Result]) -> Iterator[str]:
+    failed = [result for result in results if result.verdict == "fail"]
+    for result in failed[:MOST_QUOTED]:
+        yield f"trial {result.trial}, seed {result.seed}: failed"
+        explained = result.explain or {}
+        for check in failed_checks(result):
+            yield f"  {shown_line(check)}: {shown_line(explained.get(check, 'did not hold'))}"
+        yield f"  output: {shown_line(result.output or '', LONGEST_QUOTE)}"
+    if len(failed) > MOST_QUOTED:
+        yield f"and {len(failed) - MOST_QUOTED} more failed trials"
+
+
+def _error_lines(results: Iterable[Result]) -> Iterator[str]:
+    reasons = Counter(f"{result.error.type}: {result.error.message}" for result in results if result.error is not None)
+    for reason, count in islice(reasons.items(), MOST_QUOTED):
+        yield f"{count} x {shown_line(reason, LONGEST_QUOTE)}"

@@ -1,0 +1,134 @@
+"""The Markdown report on several runs: side by side, every pair compared, and the pairs that are not, and why.
+
+What does not live here: the comparing (comparison.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from benchkit.pages.markdown import Markdown, bullets, code, folded, heading, paragraph, strong, table, warning, words
+from benchkit.reports.case_differences import CaseDifference, Outcome
+from benchkit.reports.case_rows import in_state, never_passed
+from benchkit.reports.cautions import count_of
+from benchkit.reports.comparison import Comparison, Pair, SideBySide
+from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent, points, points_spread, probability, share
+from benchkit.reports.latency_ratio import LatencyRatio
+from benchkit.reports.markdown_parts import FEW_ROWS, LONGEST_NAME, cut_table, left, own, right
+from benchkit.reports.markdown_rates import spread_of
+from benchkit.reports.pair_words import verdict_of
+from benchkit.reports.repeats import Repeat
+from benchkit.reports.text_cases import passed_cell
+from benchkit.statistics.estimators import State
+
+
+def overview(beside: SideBySide) -> Iterator[Markdown]:
+    """Heading and table of all runs, best ranks possible in it."""
+    yield heading(2, own(f"{len(beside.runs)} runs"))
+    columns = [left("run"), left("system"), right("rank"), right("`pass^1` %"), right("`pass^k` %"), right("k"),
+               right("flaky"), right("never pass"), right("incomplete"), right("warnings")]
+    yield table(columns, (_overview_row(beside, place) for place in range(len(beside.runs))))
+
+
+def _overview_row(beside: SideBySide, place: int) -> list[Markdown]:
+    run, rank = beside.runs[place], beside.ranks[place]
+    rates = [spread_of(run.suite[end].hat) if run.suite else own(NOT_AVAILABLE) for end in (0, -1)]
+    counts = (run.record.trials, len(in_state(run.cases, State.FLAKY)), len(never_passed(run.cases)),
+              run.totals.incomplete, len(run.cautions))
+    return [code(beside.labels[place], LONGEST_NAME), code(run.record.system, LONGEST_NAME),
+            own(NOT_AVAILABLE if rank is None else str(rank)), *rates, *(own(str(count)) for count in counts)]
+
+
+def pairs_part(beside: SideBySide, most: int) -> Iterator[Markdown]:
+    """All compared pairs in a table, then what each of them hides, then the pairs that are not compared."""
+    compared = [(pair, pair.comparison) for pair in beside.pairs if pair.comparison is not None]
+    if compared:
+        yield heading(3, own("Compared"))
+        columns = [left("base"), left("candidate"), right("cases"), right("base %"), right("candidate %"),
+                   right("difference"), right("95 %"), right("p"), right("p, Holm"), left("won, lost, tied"),
+                   right("regressions")]
+        yield table(columns, (_pair_row(beside, pair, found) for pair, found in compared))
+        yield paragraph(own(
+            "Means of `pass^1` over the cases in which both judged a trial; difference: points, candidate minus base; "
+            f"p: exact sign-flip test; Holm: corrected for {count_of(beside.tests, 'pair')}; regression: a stable "
+            "pass that is not any more."))
+    for pair, found in compared:
+        yield from _details(beside, pair, found, most)
+    yield from _not_compared(beside)
+
+
+def _pair_row(beside: SideBySide, pair: Pair, found: Comparison) -> list[Markdown]:
+    counts = ", ".join(str(len(found.with_outcome(one))) for one in (Outcome.WON, Outcome.LOST, Outcome.TIED))
+    adjusted = NOT_AVAILABLE if pair.adjusted_p is None else probability(pair.adjusted_p)
+    return [*_names(beside, pair), own(str(found.compared)), own(percent(found.base_rate)),
+            own(percent(found.candidate_rate)), own(points(found.difference)),
+            own(points_spread(found.interval.low, found.interval.high)), own(probability(found.p)), own(adjusted),
+            own(counts), own(str(len(found.regressions)))]
+
+
+def _names(beside: SideBySide, pair: Pair) -> tuple[Markdown, Markdown]:
+    return code(beside.labels[pair.base], LONGEST_NAME), code(beside.labels[pair.candidate], LONGEST_NAME)
+
+
+def _details(beside: SideBySide, pair: Pair, found: Comparison, most: int) -> Iterator[Markdown]:
+    base, candidate = _names(beside, pair)
+    yield heading(4, candidate, own("against"), base)
+    yield paragraph(verdict_of(beside, pair).text)
+    yield warning(words(code(caution.code), caution.text) for caution in found.cautions)
+    yield bullets(_facts(found))
+    lost = [case for case in found.with_outcome(Outcome.LOST) if not case.is_regression]
+    for words_for, cases in ((("regression", "regressions"), found.regressions),
+                             (("other case lost", "other cases lost"), lost),
+                             (("case won", "cases won"), found.with_outcome(Outcome.WON))):
+        if cases:
+            yield _cases(count_of(len(cases), *words_for), cases, max(most, FEW_ROWS))
+
+
+def _facts(found: Comparison) -> Iterator[Markdown]:
+    if any(found.incomplete) and found.bounds is not None:
+        ahead = f"the {found.robust} is ahead however they go" if found.robust else "nobody is ahead however they go"
+        of_base, of_candidate = found.incomplete
+        yield own(f"incomplete trials ({of_base} of the base, {of_candidate} of the candidate) leave the difference "
+                  f"between {points(found.bounds.low)} and {points(found.bounds.high)}: {ahead}")
+    if found.margin is not None:
+        same = "the same" if found.same_within_margin else "not shown to be the same"
+        yield own(f"within {percent(found.margin)} points: {same} (smallest margin: {percent(found.smallest_margin)})")
+    yield own(f"smallest p these cases could reach: {probability(found.smallest_p)}")
+    yield from map(_latency, found.latency)
+    if found.only_base or found.only_candidate:
+        yield own(f"left out: {count_of(len(found.only_base), 'case')} of the base alone, "
+                  f"{len(found.only_candidate)} of the candidate alone")
+    if found.repeat is not None:
+        yield from _repeat(found.repeat)
+
+
+def _latency(ratio: LatencyRatio) -> Markdown:
+    value = NOT_AVAILABLE if ratio.ratio is None else f"{float(ratio.ratio):.2f}"
+    return own(f"median latency, {ratio.warmth}: {value} times that of the base")
+
+
+def _repeat(repeat: Repeat) -> Iterator[Markdown]:
+    yield own(f"two recordings of one system: within-case p {probability(repeat.p)}")
+    for one in repeat.repetitions:
+        yield own(f"{one.warmth} trials: {share(one.outputs.equal, one.outputs.compared)} outputs and "
+                  f"{share(one.verdicts.equal, one.verdicts.compared)} verdicts are equal")
+
+
+def _cases(title: str, cases: Sequence[CaseDifference], most: int) -> Markdown:
+    columns = [left("case"), left("base passed"), left("candidate passed"), right("difference")]
+    shown = cut_table("case", columns, [
+        [code(case.id, LONGEST_NAME), own(passed_cell(case.base)), own(passed_cell(case.candidate)),
+         own(points(case.difference))] for case in cases], most)
+    return folded(own(title), shown) if len(cases) > FEW_ROWS else Markdown(paragraph(strong(own(title))) + shown)
+
+
+def _not_compared(beside: SideBySide) -> Iterator[Markdown]:
+    apart = [pair for pair in beside.pairs if pair.obstacles]
+    if apart:
+        yield heading(3, own("Not compared"))
+        yield bullets(words(_both(beside, pair), obstacle.text)
+                      for pair in apart for obstacle in pair.obstacles)
+
+
+def _both(beside: SideBySide, pair: Pair) -> Markdown:
+    base, candidate = _names(beside, pair)
+    return words(base, own("and"), candidate, own("are not compared:"))

@@ -1,0 +1,48 @@
+"""What all parts of the Markdown report share: figures as markup, lists that end, columns of figures.
+
+What does not live here: the escaping (pages/escaping.py), and what stands in the parts (markdown.py and the rooms it
+names).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from benchkit.pages.markdown import Markdown, MarkdownColumn, folded, paragraph, table
+from benchkit.reports.cautions import count_of
+
+LONGEST_NAME = 60
+"""Of ids, names and tags, so many characters stand in a cell."""
+LONGEST_TEXT = 120
+FEW_ROWS = 10
+"""A table of more rows is folded."""
+MOST_ROWS = 100
+"""Rows of one list, in all runs of a report together: a comment on GitHub holds 65,536 characters."""
+
+
+def own(text: str) -> Markdown:
+    """Figures and the kit's own words, which need no escaping; nothing of strangers may stand in them."""
+    return Markdown(text)
+
+
+def left(title: str) -> MarkdownColumn:
+    """A column of texts."""
+    return MarkdownColumn(own(title))
+
+
+def right(title: str) -> MarkdownColumn:
+    """A column of figures."""
+    return MarkdownColumn(own(title), right=True)
+
+
+def cut_table(what: str, columns: Sequence[MarkdownColumn], rows: Sequence[Sequence[str]], most: int) -> Markdown:
+    """A table of at most `most` rows that says how many more `what` (the name of one) there are."""
+    shown = table(columns, rows[:most])
+    more = len(rows) - most
+    return Markdown(shown + paragraph(own(f"and {count_of(more, f'more {what}')}"))) if more > 0 else shown
+
+
+def listed(what: str, columns: Sequence[MarkdownColumn], rows: Iterable[Sequence[str]], most: int) -> Markdown:
+    """A cut table, folded if it is long."""
+    everything = list(rows)
+    shown = cut_table(what, columns, everything, most)
+    return shown if len(everything) <= FEW_ROWS else folded(own(count_of(len(everything), what)), shown)
