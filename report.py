@@ -4,8 +4,12 @@
     python3 report.py runs/keywords.json                          the report of one run, as text
     python3 report.py runs/a.json runs/b.json --out report.json   of several, every pair compared; and as JSON
     python3 report.py runs/keywords.json --case ID                all trials of one case, output by output
+    python3 report.py runs/keywords.json --markdown report.md     for a pull request or a job summary
+    python3 report.py runs/keywords.json --junit report.xml       for CI: a case is a test, a flaky one a failure
+    python3 report.py runs/keywords.json --csv trials.csv         one row per trial
 
-The text always goes to stdout, in colour on a terminal only (never with NO_COLOR set).
+All these files can be asked for at once. The text always goes to stdout, in colour on a terminal only (never with
+NO_COLOR set).
 
 exit codes: 0 done, 2 bad flags or files: nothing was written, 3 the surroundings (disk full, no permission),
 141 stdout was closed
@@ -28,7 +32,7 @@ from benchkit import door
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import TextIO
 
     from benchkit.reports.comparison import SideBySide
@@ -36,11 +40,17 @@ if TYPE_CHECKING:
     from benchkit.reports.run_report import RunReport
 
 
+OUTPUT_FLAGS = ("--out", "--markdown", "--junit", "--csv")
+
+
 def parser() -> door.Parser:
     """The flags of this door."""
     flags = door.Parser("report.py", __doc__)
     flags.add_argument("runs", nargs="+", metavar="RUN", help="a run record, as harness.py and bench.py write it")
     flags.add_argument("--out", metavar="JSON", help="write the report as JSON, too")
+    flags.add_argument("--markdown", metavar="FILE", help="write it as Markdown, too")
+    flags.add_argument("--junit", metavar="FILE", help="write it as JUnit XML, too")
+    flags.add_argument("--csv", metavar="FILE", help="write all trials as CSV, too")
     flags.add_argument("--margin", type=door.fraction, metavar="SHARE",
                        help="say of each pair of runs whether they are the same within this (.05: 5 points)")
     flags.add_argument("--case", metavar="ID", help="show all trials of this case, in place of the report")
@@ -56,27 +66,34 @@ def main(argv: "list[str] | None" = None) -> int:
 def report(options: argparse.Namespace) -> int:
     """Read the runs, write what was asked for, print the text."""
     from benchkit.reports.text import text_report
-    runs = reports_of(options.runs, options.out)
+    outputs = {flag: path for flag in OUTPUT_FLAGS if (path := getattr(options, flag.lstrip("-"))) is not None}
+    refuse_outputs(outputs, options.runs)
+    runs = reports_of(options.runs)
     side = compared(runs, options.margin)
     paint = paint_for(sys.stdout)
     text = text_report(runs, paint, side) if options.case is None else case_texts(runs, options.case, paint)
-    if options.out is not None:
-        write_json(options.out, runs, side)
+    write_files(outputs, runs, side)
     # line by line: an unbuffered stdout takes a part of one large write for the whole when its reader leaves
     sys.stdout.writelines(text.splitlines(keepends=True))
     return door.DONE
 
 
-def reports_of(paths: "Sequence[str]", out: "str | None") -> "list[RunReport]":
-    """The reports of run records, each under its file's name; a run record is never written over."""
+def refuse_outputs(outputs: "Mapping[str, str]", runs: "Sequence[str]") -> None:
+    """Raise Unusable where a file that was asked for would be written over a run, another output, or a stranger."""
+    if outputs:
+        from benchkit.disk.outputs import refuse_shared, refuse_unlike
+        from benchkit.reports.files import FORMATS
+        refuse_shared(outputs, runs)
+        for flag, path in outputs.items():
+            refuse_unlike(path, FORMATS[flag].start, FORMATS[flag].kind)
+
+
+def reports_of(paths: "Sequence[str]") -> "list[RunReport]":
+    """The reports of run records, each under its file's name."""
     from pathlib import Path
 
-    from benchkit.basics.errors import Unusable
     from benchkit.recordings.run_record import read_run_record
     from benchkit.reports.run_report import report_of
-    for path in paths:
-        if out is not None and Path(path).resolve() == Path(out).resolve():
-            raise Unusable(f"{out}: this is the run record itself; give --out another name")
     return [report_of(read_run_record(Path(path)), Path(path).stem) for path in paths]
 
 
@@ -94,14 +111,13 @@ def compared(runs: "Sequence[RunReport]", margin: "float | None") -> "SideBySide
     return None
 
 
-def write_json(path: str, runs: "Sequence[RunReport]", side: "SideBySide | None") -> None:
-    """The report as JSON, whole or not at all."""
-    from pathlib import Path
-
-    from benchkit.disk.whole_files import refuse_other, write_whole
-    from benchkit.reports.wire import report_bytes
-    refuse_other(path, "report")
-    write_whole(Path(path), [report_bytes(runs, side)])
+def write_files(outputs: "Mapping[str, str]", runs: "Sequence[RunReport]", side: "SideBySide | None") -> None:
+    """The files that were asked for, each whole or not at all."""
+    if outputs:
+        from benchkit.disk.whole_files import write_whole
+        from benchkit.reports.files import FORMATS, Contents
+        for flag, path in outputs.items():
+            write_whole(path, FORMATS[flag].render(Contents(runs, side)))
 
 
 def case_texts(runs: "Sequence[RunReport]", case_id: str, paint: "Paint") -> str:

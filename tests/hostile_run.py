@@ -1,6 +1,7 @@
 """A run in which every text that comes from models, tasks, files or people is hostile to some format."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from benchkit.basics.values import ErrorFacts, TaskName
@@ -16,20 +17,22 @@ HOSTILE = (
     "![a](https://example.org/a.png)", "x" * 3000, "", "   ", "é日本\U0001f600",
 )
 """Each of them stands in every place once."""
+STORABLE = tuple(text for text in HOSTILE if text != "\ud800")
+"""Those that a file can bring: a lone surrogate is refused by the reader."""
 
 
-def hostile_record() -> RunRecord:
+def hostile_record(texts: Sequence[str] = HOSTILE) -> RunRecord:
     """A case for each hostile text, three trials each: passed, failed, broken reply."""
     cases, results = [], []
-    for number, text in enumerate(HOSTILE):
+    for number, text in enumerate(texts):
         name = f"{number}{text}"
         cases.append(replace(case(name, [text]), expected=text, input=text))
         results += [_judged(name, 1, text, True), _judged(name, 2, text, False), _broken(name, text)]
-    session = SessionFacts("2026-11-30T12:00:00.000Z", "".join(HOSTILE), {text: text for text in HOSTILE}, 120.0,
+    session = SessionFacts("2026-11-30T12:00:00.000Z", "".join(texts), {text: text for text in texts}, 120.0,
                            None, 1.5, "complete")
     return RunRecord(
-        "".join(HOSTILE), TaskName("toy_task", HOSTILE[0], HOSTILE[3]), Judge(HOSTILE[1], HOSTILE[4], "0" * 64),
-        HOSTILE[2], "".join(HOSTILE), {text: text for text in HOSTILE}, 3, "2026-11-30T12:00:00.000Z", {},
+        "".join(texts), TaskName("toy_task", HOSTILE[0], HOSTILE[3]), Judge(HOSTILE[1], HOSTILE[4], "0" * 64),
+        HOSTILE[2], "".join(texts), {text: text for text in texts}, 3, "2026-11-30T12:00:00.000Z", {},
         (session,), tuple(cases), tuple(results))
 
 

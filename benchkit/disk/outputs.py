@@ -1,0 +1,48 @@
+"""Where an output may go: never onto an input or another output, and never onto a file of another kind.
+
+What does not live here: writing it (whole_files.py).
+"""
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+
+from benchkit.basics.errors import Unusable
+from benchkit.disk.whole_files import open_to_read, shown_path
+
+HEAD_BYTES = 200
+
+
+def refuse_shared(outputs: Mapping[str, str], inputs: Iterable[str]) -> None:
+    """Raise Unusable where an output (its flag -> its path) is an input, or two outputs are one file."""
+    given = list(inputs)
+    for flag, path in outputs.items():
+        if any(is_same_file(path, other) for other in given):
+            raise Unusable(
+                f"{shown_path(path)}: this is an input, which is never written over; give {flag} another name")
+    for (flag, path), (other_flag, other) in combinations(outputs.items(), 2):
+        if is_same_file(path, other):
+            raise Unusable(f"{shown_path(other)}: {flag} and {other_flag} name one file; give one of them another name")
+
+
+def is_same_file(path: str, other: str) -> bool:
+    """Whether two paths lead to one file, through links and other spellings too; it need not be there."""
+    if os.path.realpath(path) == os.path.realpath(other):
+        return True
+    try:
+        return os.path.samefile(path, other)
+    except (OSError, ValueError):
+        return False
+
+
+def refuse_unlike(path: str, start: re.Pattern[bytes], kind: str) -> None:
+    """Raise Unusable where a file stands that is neither empty nor begins as `start` does, so is no `kind`."""
+    try:
+        with os.fdopen(open_to_read(path), "rb") as file:
+            head = file.read(HEAD_BYTES)
+    except Unusable:
+        return  # nothing is there, or no file: writing will say what
+    if head and not start.match(head):
+        raise Unusable(f"{shown_path(path)} is there and is no {kind}, so it is not written over; give another name")
