@@ -130,6 +130,14 @@ class TheSuite(unittest.TestCase):
         self.assertEqual([found["hardware"], found["session.2.hardware"], found["session.2.stop"]],
                          ["test bench, not said", "not said", "no word of it"])
 
+    def test_what_nobody_knows_is_no_property(self) -> None:
+        found = properties(record({"A": "+"}, sessions=[replace(SESSION, environment={"server": None}, load_s=None)]))
+        self.assertFalse({"session.1.server", "session.1.load_s", "session.1.budget_s"} & found.keys())
+
+    def test_the_context_length_of_a_session_stands_where_it_is_known(self) -> None:
+        found = properties(record({"A": "+"}, sessions=[replace(SESSION, context_length=4096)]))
+        self.assertEqual(found["session.1.context_length"], "4096")
+
     def test_a_run_without_cases_is_an_empty_suite(self) -> None:
         self.assertEqual(parsed(record({}))[0].get("tests"), "0")
 

@@ -43,7 +43,7 @@ def _rate(metric: SuiteMetric) -> str:
 def _session_facts(session: SessionFacts) -> Iterator[tuple[str, str]]:
     yield "started_at", session.started_at
     yield "hardware", hardware_of([session])
-    yield from ((key, _shown_value(value)) for key, value in session.environment.items())
+    yield from ((key, _shown_value(value)) for key, value in session.environment.items() if value is not None)
     limits = (("timeout_s", session.timeout_s), ("budget_s", session.budget_s), ("load_s", session.load_s),
               ("context_length", session.context_length))
     yield from ((key, str(value)) for key, value in limits if value is not None)
