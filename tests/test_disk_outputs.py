@@ -27,7 +27,8 @@ class OneFile(OutputsTest):
         link, twin = self.folder / "link", self.folder / "twin"
         link.symlink_to(self.input)
         os.link(self.input, twin)
-        for other in (self.input, link, twin, self.folder / "." / "input.json", self.folder / "x" / ".." / "input.json"):
+        spelled = (self.folder / "." / "input.json", self.folder / "x" / ".." / "input.json")
+        for other in (self.input, link, twin, *spelled):
             with self.subTest(other=other.name):
                 self.assertTrue(is_same_file(str(self.input), str(other)))
 
