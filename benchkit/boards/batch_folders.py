@@ -20,7 +20,11 @@ _STAMP = re.compile(r"(\d{8}T\d{6}Z)(?:-(\d{1,6}))?")
 
 def start_batch(runs: Path, batch: Batch, questions: Questions) -> FoundBatch:
     """A new batch on the disk, its questions before its batch.json. Raises Surroundings."""
-    folder = make_batch_folder(runs, batch.job.name, batch.made_at)
+    return rebuild_batch(make_batch_folder(runs, batch.job.name, batch.made_at), batch, questions)
+
+
+def rebuild_batch(folder: Path, batch: Batch, questions: Questions) -> FoundBatch:
+    """The same folder with questions made anew. Cut off in between, the questions are refused until made again."""
     found = FoundBatch(folder, batch)
     write_questions(folder / CASES, questions)
     write_batch(found)
