@@ -138,22 +138,24 @@ def whole_number(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """A flag's seconds: finite, above 0."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not (math.isfinite(number) and number > 0):
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of seconds above 0")
+    """A flag's seconds: from a millisecond to 30 years, so that every clock and every log can hold them."""
+    number = _number(text)
+    if not 0.001 <= number <= 1e9:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of seconds, from 0.001 to 1e9")
     return number
+
+
+def _number(text: str) -> float:
+    """The number in a text; NaN, which no range holds, if there is none."""
+    try:
+        return float(text) if text.isascii() and "_" not in text else math.nan
+    except ValueError:
+        return math.nan
 
 
 def fraction(text: str) -> float:
     """A flag's number from 0 to 1."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
+    number = _number(text)
     if not 0 <= number <= 1:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number from 0 to 1")
     return number

@@ -1,0 +1,87 @@
+"""Canonical JSON, the digests made of it, and the closing of a line."""
+from __future__ import annotations
+
+import hashlib
+import unittest
+
+from benchkit.basics.canonical import (
+    SUM_BYTES,
+    ask_of,
+    canonical,
+    close_line,
+    digest,
+    is_whole,
+    request_of,
+    short_digest,
+    text_digest,
+)
+from benchkit.basics.values import JSON
+
+MESSAGES = [{"role": "user", "content": "Grüße"}]
+
+
+class OneText(unittest.TestCase):
+    def test_a_value_has_one_text(self) -> None:
+        table: tuple[tuple[JSON, str], ...] = (
+            ({"b": 1, "a": [True, None]}, '{"a":[true,null],"b":1}'),
+            ({"a": [True, None], "b": 1}, '{"a":[true,null],"b":1}'),
+            ("ü\n\x1b\U0001f600", '"\\u00fc\\n\\u001b\\ud83d\\ude00"'),
+            ("\ud800", '"\\ud800"'),
+            (1.0, "1.0"), (1, "1"), (1e22, "1e+22"), (0.1, "0.1"), ({}, "{}"), ("", '""'),
+        )
+        for value, text in table:
+            with self.subTest(value=value):
+                self.assertEqual(text, canonical(value))
+
+    def test_no_text_for_what_json_cannot_say(self) -> None:
+        for value in (float("nan"), float("inf"), {"a": [-float("inf")]}):
+            with self.subTest(value=value), self.assertRaises(ValueError):
+                canonical(value)
+
+    def test_digests_are_sha256_of_that_text(self) -> None:
+        self.assertEqual(hashlib.sha256(b'{"a":1}').hexdigest(), digest({"a": 1}))
+        self.assertEqual(digest({"a": 1})[:16], short_digest({"a": 1}))
+        self.assertEqual(hashlib.sha256("ü".encode()).hexdigest(), text_digest("ü"))
+
+
+class WhatBinds(unittest.TestCase):
+    def test_an_ask_is_over_messages_and_schema_whoever_answers(self) -> None:
+        self.assertEqual(short_digest({"messages": MESSAGES, "schema": None}), ask_of(MESSAGES, None))
+        self.assertNotEqual(ask_of(MESSAGES, None), ask_of(MESSAGES, {}))
+
+    def test_a_request_is_over_ask_settings_and_seed(self) -> None:
+        self.assertEqual(short_digest({"ask": "a" * 16, "settings": {"t": 1.0}, "seed": 1001}),
+                         request_of("a" * 16, {"t": 1.0}, 1001))
+        others = {request_of("b" * 16, {"t": 1.0}, 1001), request_of("a" * 16, {"t": 1}, 1001),
+                  request_of("a" * 16, {"t": 1.0}, 1002), request_of("a" * 16, {"t": 1.0}, 1001)}
+        self.assertEqual(4, len(others))
+
+
+class ClosedLines(unittest.TestCase):
+    LINE = close_line({"z": 1, "sum_of": "ü", "a": None})
+
+    def test_the_sum_stands_behind_the_other_keys_and_is_over_all_bytes_before_it(self) -> None:
+        body = b'{"a":null,"sum_of":"\\u00fc","z":1'
+        self.assertEqual(body + b',"sum":"' + hashlib.sha256(body).hexdigest()[:16].encode() + b'"}\n', self.LINE)
+        self.assertEqual(SUM_BYTES, len(self.LINE) - 1 - len(body))
+
+    def test_a_line_of_which_any_byte_differs_is_not_whole(self) -> None:
+        line = self.LINE[:-1]
+        self.assertTrue(is_whole(line))
+        for place in range(len(line)):
+            changed = line[:place] + bytes([line[place] ^ 1]) + line[place + 1:]
+            self.assertFalse(is_whole(changed), place)
+
+    def test_a_line_cut_anywhere_is_not_whole(self) -> None:
+        line = self.LINE[:-1]
+        for length in range(len(line)):
+            self.assertFalse(is_whole(line[:length]), length)
+        self.assertFalse(is_whole(line + b"\r"))
+
+    def test_a_closing_alone_is_no_line(self) -> None:
+        closing = b',"sum":"' + hashlib.sha256(b"").hexdigest()[:16].encode() + b'"}'
+        self.assertFalse(is_whole(closing))
+
+
+if __name__ == "__main__":
+    unittest.main()

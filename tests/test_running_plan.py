@@ -1,0 +1,237 @@
+"""What is to be run: the plan that is wanted, held against the log."""
+from __future__ import annotations
+
+import tempfile
+import unittest
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchkit.basics.command import Command
+from benchkit.basics.errors import Unusable
+from benchkit.basics.values import JSON, Cell, TaskName
+from benchkit.running.plan import (
+    ALL,
+    Ahead,
+    Assignment,
+    Changes,
+    NothingRecorded,
+    Selection,
+    cells_of,
+    changed_asks,
+    check_fits,
+    check_selection,
+    is_left,
+    look_ahead,
+    named,
+    refuse_changes,
+    settings_differences,
+    work_left,
+)
+from benchkit.trial_log.lines import PlanLine
+from benchkit.trial_log.reader import TrialLog, read_log
+from tests.trial_logs import SYSTEM, Lines, complete, plan_line, trial_line, written
+
+NO_CHANGES = Changes()
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A log of which only this is known: attempts and the last error by (case, trial); others are not recorded."""
+
+    found: dict[tuple[str, int], tuple[int, str | None]]
+    stale: tuple[str, ...] = ()
+
+    def attempts(self, cell: Cell) -> int:
+        return self.found.get((cell.case, cell.trial), (0, None))[0]
+
+    def is_recorded(self, cell: Cell) -> bool:
+        return (cell.case, cell.trial) in self.found and cell.case not in self.stale
+
+    def error_type(self, cell: Cell) -> str | None:
+        return self.found.get((cell.case, cell.trial), (0, None))[1]
+
+
+def cells(assignments: object) -> list[str]:
+    """The cells of assignments, as `mail-1 1`."""
+    return [f"{one.cell.case} {one.cell.trial}" for one in assignments]  # type: ignore[attr-defined]
+
+
+class TheOrder(unittest.TestCase):
+    def test_it_is_trial_by_trial_then_system_by_system_then_case_by_case(self) -> None:
+        plan = plan_line(("b", "a"), trials=2, systems=("s:2", "s:1"))
+        self.assertEqual(
+            ["s:2 b 1", "s:2 a 1", "s:1 b 1", "s:1 a 1", "s:2 b 2", "s:2 a 2", "s:1 b 2", "s:1 a 2"],
+            [f"{cell.system} {cell.case} {cell.trial}" for cell in cells_of(plan)])
+
+    def test_a_run_stopped_anywhere_leaves_every_case_with_t_or_t_plus_1_trials(self) -> None:
+        order = list(cells_of(plan_line(("a", "b", "c"), trials=4)))
+        for stopped in range(len(order) + 1):
+            counts = {case: sum(cell.case == case for cell in order[:stopped]) for case in "abc"}
+            self.assertLessEqual(max(counts.values()) - min(counts.values()), 1)
+
+
+class WhatIsLeft(unittest.TestCase):
+    LOG = Recorded({("a", 1): (1, None), ("b", 1): (2, "Timeout"), ("c", 1): (1, "PromptTooLong"), ("d", 1): (1, None)},
+                   stale=("d",))
+    PLAN = plan_line(("a", "b", "c", "d", "e"), trials=1)
+
+    def test_which_cells_are_left(self) -> None:
+        for case, again, changes, left in (
+            ("a", False, NO_CHANGES, False),
+            ("a", True, NO_CHANGES, False),
+            ("b", False, NO_CHANGES, False),
+            ("b", True, NO_CHANGES, True),
+            ("c", True, NO_CHANGES, False),
+            ("d", False, NO_CHANGES, True),
+            ("e", False, NO_CHANGES, True),
+            ("a", False, Changes(("a",)), True),
+            ("a", False, Changes(("b",)), False),
+            ("a", False, Changes((), {SYSTEM: ("x",)}), True),
+            ("a", False, Changes((), {"other:one": ("x",)}), False),
+        ):
+            with self.subTest(case=case, again=again, changes=changes):
+                self.assertEqual(left, is_left(self.LOG, Cell(SYSTEM, case, 1), changes, again))
+
+    def test_each_runs_as_the_next_attempt(self) -> None:
+        work = list(work_left(self.LOG, self.PLAN, NO_CHANGES, Selection(retry_errors=True)))
+        self.assertEqual([Assignment(Cell(SYSTEM, "b", 1), 3), Assignment(Cell(SYSTEM, "d", 1), 2),
+                          Assignment(Cell(SYSTEM, "e", 1), 1)], work)
+
+    def test_limit_case_and_systems_choose_among_what_is_left(self) -> None:
+        plan = plan_line(("a", "e", "f"), trials=2)
+        for selection, chosen in (
+            (ALL, ["e 1", "f 1", "a 2", "e 2", "f 2"]),
+            (Selection(limit=2), ["e 1", "f 1"]),
+            (Selection(limit=99), ["e 1", "f 1", "a 2", "e 2", "f 2"]),
+            (Selection(case="f"), ["f 1", "f 2"]),
+            (Selection(case="a"), ["a 2"]),
+            (Selection(case="f", limit=1), ["f 1"]),
+            (Selection(systems=(SYSTEM,), limit=1), ["e 1"]),
+            (Selection(systems=("other:one",)), []),
+        ):
+            with self.subTest(selection=selection):
+                self.assertEqual(chosen, cells(work_left(self.LOG, plan, NO_CHANGES, selection)))
+
+    def test_looking_ahead_counts_what_stays_and_what_runs(self) -> None:
+        for selection, changes, ahead in (
+            (ALL, NO_CHANGES, Ahead(5, 3, 2, "d, trial 1")),
+            (Selection(retry_errors=True), NO_CHANGES, Ahead(5, 2, 3, "b, trial 1")),
+            (Selection(retry_errors=True, limit=1), NO_CHANGES, Ahead(5, 2, 1, "b, trial 1")),
+            (Selection(case="a"), NO_CHANGES, Ahead(5, 3, 0, None)),
+            (ALL, Changes(("a",)), Ahead(5, 2, 3, "a, trial 1")),
+        ):
+            with self.subTest(selection=selection):
+                self.assertEqual(ahead, look_ahead(self.LOG, self.PLAN, changes, selection))
+
+    def test_without_a_log_everything_is_ahead(self) -> None:
+        self.assertEqual(Ahead(10, 0, 10, "a, trial 1"),
+                         look_ahead(NothingRecorded(), replace(self.PLAN, trials=2), NO_CHANGES, ALL))
+
+
+class WhatFits(unittest.TestCase):
+    COMMAND = Command("bench.py", ("--quiet",))
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = Path(folder.name) / "robot.jsonl"
+
+    def log(self, lines: Lines | None = None) -> TrialLog:
+        return read_log(written(self.path, bytes(lines or complete())))
+
+    def refusal(self, wanted: PlanLine, **more: bool) -> str:
+        with self.assertRaises(Unusable) as caught:
+            check_fits(self.log(), wanted, self.COMMAND, **more)
+        self.assertTrue(str(caught.exception).startswith(f"{self.path}: "))
+        return str(caught.exception)
+
+    def test_a_plan_may_stay_grow_and_be_asked_otherwise(self) -> None:
+        for wanted in (plan_line(), plan_line(trials=5), plan_line(("mail-0", "mail-1", "mail-2", "mail-3")),
+                       plan_line(("mail-3", "mail-2", "mail-1")), plan_line(changed="mail-1"),
+                       replace(plan_line(), kit="9", task=TaskName("triage_task", "other", "9"))):
+            check_fits(self.log(), wanted, self.COMMAND)
+
+    def test_a_log_without_a_plan_fits_all(self) -> None:
+        check_fits(self.log(Lines().begin()), plan_line(trials=1, systems=("a:b",)), self.COMMAND)
+
+    def test_a_contradiction_names_the_command_that_would_be_right(self) -> None:
+        other_task = replace(plan_line(), task=TaskName("my_task", "inbox", "1"))
+        for wanted, words in (
+            (plan_line(systems=("baselines:coin",)),
+             f"recorded with --system {SYSTEM}, not baselines:coin; go on with python3 bench.py --quiet --system "
+             f"{SYSTEM}, or choose another --log"),
+            (other_task, "recorded with --task triage_task, not my_task; go on with python3 bench.py --quiet --task"),
+            (replace(plan_line(), split="test"), "--quiet --split development, or choose another --log"),
+            (plan_line(trials=1), "it plans 2 trials, and 1 is fewer; go on with python3 bench.py --quiet --trials 2"),
+        ):
+            with self.subTest(words=words):
+                self.assertIn(words, self.refusal(wanted))
+
+    def test_systems_may_be_added_only_where_that_is_said(self) -> None:
+        both = plan_line(systems=(SYSTEM, "baselines:coin"))
+        check_fits(self.log(), both, self.COMMAND, adds_systems=True)
+        self.assertIn("--system", self.refusal(both))
+
+    def test_a_planned_case_that_is_gone_is_named(self) -> None:
+        self.assertIn("case mail-2 of its plan is not in the cases any more",
+                      self.refusal(plan_line(("mail-1", "mail-3"))))
+        self.assertIn("cases mail-1, mail-2 of its plan are not", self.refusal(plan_line(("mail-3",))))
+
+    def test_changed_asks_are_those_of_planned_cases(self) -> None:
+        log = self.log()
+        wanted = plan_line(("mail-1", "mail-2", "mail-3", "new"), changed="mail-2")
+        self.assertEqual(("mail-2",), changed_asks(log, wanted))
+        self.assertEqual((), changed_asks(log, plan_line(("new", "mail-1", "mail-2", "mail-3"))))
+        self.assertEqual((), changed_asks(self.log(Lines().begin()), plan_line()))
+
+    def test_changes_are_refused_with_all_that_differs_and_the_command_that_runs_it_again(self) -> None:
+        log = self.log()
+        refuse_changes(log, Changes(), self.COMMAND)
+        with self.assertRaises(Unusable) as caught:
+            refuse_changes(log, Changes(("mail-1",), {SYSTEM: ("options.top_k: 64 -> 1", "digest: \"a\" -> \"b\"")}),
+                           self.COMMAND)
+        self.assertEqual(
+            f"{self.path}: the prompt or schema of case mail-1 changed, and the settings of {SYSTEM} changed "
+            '(options.top_k: 64 -> 1; digest: "a" -> "b") since it was recorded; run what changed again with '
+            "python3 bench.py --quiet --changed rerun, or choose another --log", str(caught.exception))
+
+    def test_a_cell_once_recorded_is_left_when_its_request_changed_in_the_log(self) -> None:
+        lines = complete().add(plan_line(changed="mail-2"), trial_line("mail-2", 1, asked="mail-2!", attempt=2))
+        log = self.log(lines)
+        self.assertEqual(["mail-2 2"], cells(work_left(log, plan_line(changed="mail-2"), NO_CHANGES, ALL)))
+
+
+class Differences(unittest.TestCase):
+    def test_settings_differ_leaf_by_leaf(self) -> None:
+        table: tuple[tuple[JSON, JSON, tuple[str, ...]], ...] = (
+            ({"a": 1}, {"a": 1}, ()),
+            ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}}, ("a.c: 2 -> 3",)),
+            ({"a": 1}, {"a": 1.0}, ("a: 1 -> 1.0",)),
+            ({"a": True}, {"a": 1}, ("a: true -> 1",)),
+            ({"a": 1}, {}, ("a: 1 -> null",)),
+            ({}, {"z": "x\x1b", "b": [1]}, ("b: null -> [1]", 'z: null -> "x\\u001b"')),
+            ({"a": {"b": 1}}, {"a": 2}, ('a: {"b":1} -> 2',)),
+            ({"a": "x" * 200}, {"a": "y"}, ('a: "' + "x" * 76 + '... -> "y"',)),
+        )
+        for before, now, expected in table:
+            with self.subTest(before=before, now=now):
+                self.assertEqual(expected, settings_differences(before, now))
+
+
+class Naming(unittest.TestCase):
+    def test_a_case_that_the_plan_does_not_hold_is_refused_with_those_it_has(self) -> None:
+        check_selection(plan_line(), Selection(case="mail-1"))
+        check_selection(plan_line(), ALL)
+        with self.assertRaises(Unusable) as caught:
+            check_selection(plan_line(), Selection(case="nobody\x1b"))
+        self.assertEqual("--case nobody\\x1b: the split development has no such case; it has cases mail-1, mail-2, "
+                         "mail-3", str(caught.exception))
+
+    def test_five_ids_are_named_and_the_others_counted(self) -> None:
+        for ids, words in ((["a"], "case a"), (["a", "b"], "cases a, b"),
+                           (list("abcdefg"), "cases a, b, c, d, e and 2 more")):
+            self.assertEqual(words, named(ids))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,323 @@
+"""One session: what is asked of whom, what stands in the log in which order, and what is refused before that."""
+from __future__ import annotations
+
+import signal
+import tempfile
+import unittest
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from benchkit.basics.clock import Budget, StopWish
+from benchkit.basics.errors import Interrupted, KitError, Surroundings, TrialError, Unusable
+from benchkit.basics.values import Cell, Reply, Request
+from benchkit.running.plan import Ahead, Selection
+from benchkit.running.session import Ended, Order, foresee, record
+from benchkit.systems.system import Loaded
+from benchkit.trial_log.lines import Damage, TrialLine
+from benchkit.trial_log.reader import TrialLog, read_log
+from benchkit.trial_log.writer import LogWriter
+from tests.running_samples import ROBOT, Robot, kinds, lines_of, order, surrounds
+
+ONCE = "session plan system loaded a1 b1 a2 b2 stop"
+
+
+class Recording(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.log = Path(folder.name) / "robot.jsonl"
+        self.said: list[str] = []
+
+    def found(self) -> TrialLog | None:
+        return read_log(self.log) if self.log.exists() and self.log.stat().st_size else None
+
+    def record(self, wanted: Order, stop: StopWish | None = None) -> Ended:
+        return record(wanted, self.found(), surrounds(self.said, stop))
+
+    def refused(self, wanted: Order, kind: type[KitError] = Unusable) -> str:
+        """The line of the error; the log is as it was."""
+        before = self.log.read_bytes()
+        with self.assertRaises(kind) as caught:
+            self.record(wanted)
+        self.assertEqual(before, self.log.read_bytes())
+        return str(caught.exception)
+
+
+class AStart(Recording):
+    def test_a_session_is_opened_logged_loaded_run_and_closed_in_this_order(self) -> None:
+        robot = Robot()
+        self.assertEqual(Ended("complete"), self.record(order(self.log, robot)))
+        self.assertEqual(["open", "warm", "a 1", "b 1", "a 2", "b 2", "close"], robot.calls)
+        self.assertEqual(ONCE, kinds(self.log))
+
+    def test_each_line_says_what_it_is_for(self) -> None:
+        self.record(order(self.log, Robot(), hardware="a desk", budget=Budget(0.0, 1e9), timeout_s=7.0))
+        session, plan, system, loaded, trial, *_, stop = lines_of(self.log)
+        self.assertEqual(("a desk", 1e9, 7.0, []), tuple(session[name] for name in (
+            "hardware", "budget_s", "timeout_s", "damage")))
+        self.assertLessEqual({"python", "platform", "processor", "server", "server_version"},
+                             set(session["environment"]))
+        self.assertEqual(("development", 2, [ROBOT]), (plan["split"], plan["trials"], plan["systems"]))
+        self.assertEqual({"model": "toy", "digest": "d1", "heat": 1.0}, system["settings"])
+        self.assertEqual((1.5, 4096, {"family": "toys"}), tuple(loaded[name] for name in (
+            "load_s", "context_length", "details")))
+        self.assertEqual(("a", 1, 1, 1001, "a 1", 0.5), tuple(trial[name] for name in (
+            "case", "trial", "attempt", "seed", "output", "latency_s")))
+        self.assertEqual("complete", stop["reason"])
+
+    def test_a_failed_open_makes_no_log_and_lets_go_of_the_system(self) -> None:
+        robot = Robot(fails={"open": Surroundings("no server")})
+        with self.assertRaises(Surroundings):
+            self.record(order(self.log, robot))
+        self.assertFalse(self.log.exists())
+        self.assertEqual(["open", "close"], robot.calls)
+
+    def test_a_log_of_no_bytes_is_as_none(self) -> None:
+        self.log.touch()
+        self.record(order(self.log, Robot()))
+        self.assertEqual(ONCE, kinds(self.log))
+
+    def test_a_model_that_does_not_load_ends_the_session_with_an_error(self) -> None:
+        with self.assertRaises(Surroundings):
+            self.record(order(self.log, Robot(fails={"warm": Surroundings("too large")})))
+        self.assertEqual("session plan system stop", kinds(self.log))
+        self.assertEqual("error", lines_of(self.log)[-1]["reason"])
+
+    def test_a_second_writer_is_refused_and_the_system_let_go(self) -> None:
+        self.record(order(self.log, Robot()))
+        robot = Robot()
+        with LogWriter.open(self.log):
+            words = self.refused(order(self.log, robot, trials=3), Surroundings)
+        self.assertIn(f"in use by another run (process {lines_of(self.log)[0]['pid']})", words)
+        self.assertEqual(["open", "close"], robot.calls)
+
+
+class GoingOn(Recording):
+    def test_the_same_order_goes_on_where_the_log_ends(self) -> None:
+        self.record(order(self.log, Robot(), selection=Selection(limit=1)))
+        robot = Robot()
+        self.assertEqual(Ended("complete"), self.record(order(self.log, robot)))
+        self.assertEqual(["open", "warm", "b 1", "a 2", "b 2", "close"], robot.calls)
+        self.assertEqual("session plan system loaded a1 stop session loaded b1 a2 b2 stop", kinds(self.log))
+        self.assertEqual([], self.said)
+
+    def test_nothing_to_do_asks_nobody_and_adds_nothing(self) -> None:
+        self.record(order(self.log, Robot()))
+        before = self.log.read_bytes()
+        changes: tuple[dict[str, Any], ...] = (
+            {}, {"cases": ("b", "a")}, {"hardware": "another"}, {"selection": Selection(case="a")},
+            {"selection": Selection(retry_errors=True)}, {"rerun_changed": True})
+        for more in changes:
+            with self.subTest(more=more):
+                robot = Robot()
+                self.assertEqual(Ended(None), self.record(order(self.log, robot, **more)))
+                self.assertEqual(([], before), (robot.calls, self.log.read_bytes()))
+
+    def test_more_trials_and_new_cases_grow_the_plan(self) -> None:
+        self.record(order(self.log, Robot()))
+        robot = Robot()
+        self.record(order(self.log, robot, cases=("0", "a", "b"), trials=3))
+        self.assertEqual(["open", "warm", "0 1", "0 2", "0 3", "a 3", "b 3", "close"], robot.calls)
+        self.assertEqual(ONCE + " session plan loaded 01 02 03 a3 b3 stop", kinds(self.log))
+        self.assertEqual([case for case, _ in lines_of(self.log)[10]["cases"]], ["0", "a", "b"])
+
+    def test_a_run_that_was_killed_before_its_plan_is_begun_anew(self) -> None:
+        self.record(order(self.log, Robot()))
+        self.log.write_bytes(self.log.read_bytes().splitlines(keepends=True)[0])
+        self.record(order(self.log, Robot()))
+        self.assertEqual("session " + ONCE, kinds(self.log))
+
+    def test_other_circumstances_are_told(self) -> None:
+        self.record(order(self.log, Robot(), selection=Selection(limit=1), hardware="a desk"))
+        other = Robot(server={"server": "toy", "server_version": "2"}, loaded=Loaded(1.0, 8192))
+        self.record(order(self.log, other))
+        self.assertEqual([
+            "the hardware was a desk in the last session and is not given now; latencies and texts may differ, and the "
+            "report says so",
+            "the server version was 1 in the last session and is 2 now; latencies and texts may differ, and the report "
+            "says so",
+            "the context length was 4096 in an earlier session and is 8192 now; texts may differ, and the report says "
+            "so"], self.said)
+
+
+class Choosing(Recording):
+    def test_the_stop_line_says_that_only_a_part_was_chosen(self) -> None:
+        for selection, reason, ran in (
+            (Selection(limit=3), "selection", "a1 b1 a2"),
+            (Selection(limit=4), "complete", "a1 b1 a2 b2"),
+            (Selection(limit=99), "complete", "a1 b1 a2 b2"),
+            (Selection(case="b"), "selection", "b1 b2"),
+            (Selection(case="b", limit=1), "selection", "b1"),
+        ):
+            with self.subTest(selection=selection):
+                self.log.unlink(missing_ok=True)
+                self.assertEqual(Ended(reason), self.record(order(self.log, Robot(), selection=selection)))
+                self.assertEqual(f"session plan system loaded {ran} stop", kinds(self.log))
+                self.assertEqual([["a", "b"]], [[case for case, _ in line["cases"]] for line in lines_of(self.log)
+                                               if line["kind"] == "plan"])
+
+    def test_an_unknown_case_is_refused_before_anything_is_asked(self) -> None:
+        robot = Robot()
+        with self.assertRaisesRegex(Unusable, "--case x"):
+            self.record(order(self.log, robot, selection=Selection(case="x")))
+        self.assertEqual(([], False), (robot.calls, self.log.exists()))
+
+    def test_errors_are_tried_again_as_the_next_attempt_but_never_a_prompt_that_is_too_long(self) -> None:
+        def answers(request: Request) -> Reply:
+            raise TrialError("PromptTooLong" if request.case == "a" else "Timeout", "no")
+        self.record(order(self.log, Robot(answers=answers)))
+        robot = Robot()
+        self.assertEqual(Ended("complete"), self.record(order(self.log, robot, selection=Selection(retry_errors=True))))
+        self.assertEqual(["open", "warm", "b 1 again 2", "b 2 again 2", "close"], robot.calls)
+        log = read_log(self.log)
+        self.assertEqual([("PromptTooLong", 1), (None, 2)], [
+            (log.error_type(cell), log.attempts(cell)) for cell in (Cell(ROBOT, "a", 1), Cell(ROBOT, "b", 1))])
+
+    def test_a_part_of_the_errors_tried_again_is_a_selection(self) -> None:
+        self.record(order(self.log, Robot(fails=dict.fromkeys(("a 1", "b 1"), TrialError("Timeout", "no")))))
+        ended = self.record(order(self.log, Robot(), selection=Selection(limit=1, retry_errors=True)))
+        self.assertEqual(Ended("selection"), ended)
+
+    def test_what_is_ahead_is_told_without_asking_anybody(self) -> None:
+        robot = Robot()
+        self.assertEqual(Ahead(4, 0, 4, "a, trial 1"), foresee(order(self.log, robot), None))
+        self.assertEqual(Ahead(4, 0, 1, "b, trial 1"),
+                         foresee(order(self.log, robot, selection=Selection(limit=1, case="b")), None))
+        self.record(order(self.log, Robot(), selection=Selection(limit=3)))
+        self.assertEqual(Ahead(4, 3, 1, "b, trial 2"), foresee(order(self.log, robot), self.found()))
+        self.assertEqual([], robot.calls)
+
+
+class WhatChanged(Recording):
+    def setUp(self) -> None:
+        super().setUp()
+        self.record(order(self.log, Robot()))
+
+    def test_a_changed_prompt_is_refused_by_name_before_anybody_is_asked(self) -> None:
+        robot = Robot()
+        words = self.refused(order(self.log, robot, asked={"b": "B?"}))
+        self.assertIn("the prompt or schema of case b changed since it was recorded", words)
+        self.assertIn("python3 bench.py --quiet --changed rerun", words)
+        self.assertEqual([], robot.calls)
+
+    def test_a_setting_that_is_known_without_a_server_is_refused_without_one(self) -> None:
+        robot = Robot(now={"model": "toy", "digest": "d1", "heat": 0.0})
+        self.assertIn("heat: 1.0 -> 0.0", self.refused(order(self.log, robot)))
+        with self.assertRaisesRegex(Unusable, "heat"):
+            foresee(order(self.log, robot), self.found())
+        self.assertEqual([], robot.calls)
+
+    def test_a_setting_that_only_the_server_knows_is_refused_once_it_is_asked(self) -> None:
+        robot = Robot(now={"model": "toy", "digest": "d2", "heat": 1.0})
+        self.assertIn('digest: "d1" -> "d2"', self.refused(order(self.log, robot, trials=3)))
+        self.assertEqual(["open", "close"], robot.calls)
+
+    def test_a_changed_prompt_is_run_again_when_that_is_wished(self) -> None:
+        robot = Robot()
+        self.record(order(self.log, robot, asked={"b": "B?"}, rerun_changed=True))
+        self.assertEqual(["open", "warm", "b 1 again 2", "b 2 again 2", "close"], robot.calls)
+        self.assertEqual(ONCE + " session plan loaded b1 b2 stop", kinds(self.log))
+        self.assertEqual(Ended(None), self.record(order(self.log, Robot(), asked={"b": "B?"})))
+
+    def test_changed_settings_are_run_again_when_that_is_wished(self) -> None:
+        robot = Robot(now={"model": "toy", "digest": "d1", "heat": 0.0})
+        self.record(order(self.log, robot, rerun_changed=True))
+        self.assertEqual(["open", "warm", "a 1 again 2", "b 1 again 2", "a 2 again 2", "b 2 again 2", "close"],
+                         robot.calls)
+        self.assertEqual(ONCE + " session system loaded a1 b1 a2 b2 stop", kinds(self.log))
+
+    def test_a_rerun_that_was_stopped_goes_on_without_being_wished_again(self) -> None:
+        self.record(order(self.log, Robot(), asked={"b": "B?"}, rerun_changed=True, selection=Selection(limit=1)))
+        robot = Robot()
+        self.record(order(self.log, robot, asked={"b": "B?"}))
+        self.assertEqual(["open", "warm", "b 2 again 2", "close"], robot.calls)
+
+    def test_a_case_that_is_gone_a_lower_number_of_trials_another_system_are_refused(self) -> None:
+        for wanted, words in (
+            (order(self.log, Robot(), cases=("a",)), "case b of its plan is not in the cases any more"),
+            (order(self.log, Robot(), trials=1), "it plans 2 trials, and 1 is fewer"),
+            (replace(order(self.log, Robot()), systems={"toys:doll": Robot()}), "recorded with --system toys:robot"),
+            (order(self.log, Robot(), split="test"), "recorded with --split development"),
+        ):
+            with self.subTest(words=words):
+                self.assertIn(words, self.refused(wanted))
+
+
+class WhenItEnds(Recording):
+    def last(self) -> str:
+        return str(lines_of(self.log)[-1].get("reason"))
+
+    def test_a_budget_that_is_over_runs_one_trial_and_says_so(self) -> None:
+        self.assertEqual(Ended("budget"), self.record(order(self.log, Robot(), budget=Budget(0.0, 1e-9))))
+        self.assertEqual("session plan system loaded a1 stop", kinds(self.log))
+        self.assertEqual("budget", self.last())
+
+    def test_a_signal_writes_the_stop_line_and_drops_the_trial_under_way(self) -> None:
+        with self.assertRaises(Interrupted):
+            self.record(order(self.log, Robot(fails={"b 1": Interrupted(signal.SIGTERM)})))
+        self.assertEqual(("session plan system loaded a1 stop", "interrupted"), (kinds(self.log), self.last()))
+
+    def test_a_signal_before_the_log_is_made_leaves_none(self) -> None:
+        with self.assertRaises(Interrupted):
+            self.record(order(self.log, Robot(fails={"open": Interrupted(signal.SIGINT)})))
+        self.assertFalse(self.log.exists())
+
+    def test_an_error_that_ends_the_run_is_told_with_its_sentence(self) -> None:
+        gone = TrialError("Unreachable", "gone", stops="the server is gone")
+        self.assertEqual(Ended("error", "the server is gone"), self.record(order(self.log, Robot(fails={"b 1": gone}))))
+        self.assertEqual(("session plan system loaded a1 b1 stop", "error"), (kinds(self.log), self.last()))
+
+    def test_an_answer_that_no_log_can_hold_ends_the_run_and_harms_no_line(self) -> None:
+        robot = Robot(answers=lambda request: Reply("\ud800" if request.trial == 2 else "x"))
+        with self.assertRaisesRegex(Unusable, "the answer of toys:robot to a, trial 2 cannot be kept: .*surrogate"):
+            self.record(order(self.log, robot))
+        self.assertEqual(("session plan system loaded a1 b1 stop", "error"), (kinds(self.log), self.last()))
+        self.assertEqual((), read_log(self.log).harmless)
+
+    def test_a_log_that_was_replaced_while_it_ran_gets_no_stop_line_and_the_error_says_why(self) -> None:
+        def answers(request: Request) -> Reply:
+            self.log.unlink()
+            self.log.touch()
+            return Reply("x")
+        with self.assertRaisesRegex(Surroundings, "removed or replaced"):
+            self.record(order(self.log, Robot(answers=answers)))
+        self.assertEqual(b"", self.log.read_bytes())
+
+
+class Companions(Recording):
+    def test_what_belongs_to_a_trial_is_on_the_disk_before_its_line(self) -> None:
+        log, seen = self.log, []
+
+        class Trace:
+            def begin(self, session: str, log: TrialLog) -> tuple[Damage, ...]:
+                seen.append(f"begin {len(session)}")
+                return (Damage(3, 4),)
+
+            def before_line(self, line: TrialLine) -> None:
+                seen.append(f"{line.cell.case}{line.cell.trial} after {len(lines_of(log))}")
+
+            def close(self) -> None:
+                seen.append("close")
+        self.record(order(self.log, Robot(), trials=1, companion=Trace()))
+        self.assertEqual(["begin 16", "a1 after 4", "b1 after 5", "close"], seen)
+        self.assertEqual([[3, 4]], lines_of(self.log)[0]["trace_damage"])
+
+    def test_several_systems_take_turns_and_each_is_loaded_before_its_first_trial(self) -> None:
+        robot, doll = Robot(), Robot()
+        self.record(order(self.log, robot, doll))
+        self.assertEqual(["open", "warm", "a 1", "b 1", "a 2", "b 2", "close"], doll.calls)
+        self.assertEqual("session plan system system loaded a1 b1 loaded a1 b1 a2 b2 a2 b2 stop", kinds(self.log))
+
+    def test_systems_that_are_added_leave_those_before_in_the_plan(self) -> None:
+        self.record(order(self.log, Robot()))
+        doll = Robot()
+        added = replace(order(self.log, Robot()), systems={"toys:doll": doll}, adds_systems=True)
+        self.assertEqual(Ended("complete"), self.record(added))
+        self.assertEqual(["open", "warm", "a 1", "b 1", "a 2", "b 2", "close"], doll.calls)
+        plan = read_log(self.log).plan
+        self.assertEqual((ROBOT, "toys:doll"), plan and plan.systems)
+
+
+if __name__ == "__main__":
+    unittest.main()
