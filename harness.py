@@ -206,7 +206,7 @@ def compare_runs(options: argparse.Namespace) -> int:
 def sides_of(options: argparse.Namespace) -> "SideBySide":
     """Base and candidate, compared as the report compares them; neither is ever written over."""
     from benchkit.basics.errors import Unusable
-    from benchkit.recordings.run_record import read_run_record
+    from benchkit.recordings.run_record_reading import read_run_record
     from benchkit.reports.comparison import side_by_side
     from benchkit.reports.run_report import report_of
 

@@ -15,7 +15,7 @@ from benchkit.basics.values import JSON
 
 MOST_DEPTH = 64
 MOST_INTEGER = 2**53 - 1
-_NO_MARKS = bytes(byte for byte in range(256) if byte not in b'"{}[]')
+_NO_MARKS = bytes(byte for byte in range(256) if byte not in b'"{}[]:')
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -26,14 +26,17 @@ def parse(data: bytes, *, mend_surrogates: bool = False) -> JSON:
     """
     if data.startswith(b"\xef\xbb\xbf"):
         raise ValueError("it begins with a byte order mark; save it as UTF-8 without one")
+    keys = None
     if data.count(b"{") + data.count(b"[") > MOST_DEPTH:
-        _check_depth(data)
+        marks = _marks(data)
+        keys = marks.count(b":")
+        _check_depth(marks.translate(None, b":"))
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"it is not UTF-8 at byte {error.start}") from None
     try:
-        value: JSON = _DECODER.decode(text)
+        value = _decoded(text, keys)
     except json.JSONDecodeError as error:
         raise ValueError(f"it is not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
     if b"\\ud" in data or b"\\uD" in data:
@@ -43,9 +46,9 @@ def parse(data: bytes, *, mend_surrogates: bool = False) -> JSON:
     return value
 
 
-def _check_depth(data: bytes) -> None:
+def _check_depth(brackets: bytes) -> None:
     depth = 0
-    for byte in _brackets(data):
+    for byte in brackets:
         if byte in b"{[":
             depth += 1
             if depth > MOST_DEPTH:
@@ -54,12 +57,30 @@ def _check_depth(data: bytes) -> None:
             depth -= 1
 
 
-def _brackets(data: bytes) -> bytes:
-    """The brackets of a JSON text that stand outside its texts; by whole-bytes calls, for files have millions."""
+def _marks(data: bytes) -> bytes:
+    """Brackets and colons that stand outside the texts in a JSON text; by whole-bytes calls: files have millions."""
     unescaped = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     marks = unescaped.translate(None, _NO_MARKS)
-    # two quotes that meet end one text and begin the next: without them both are one, and brackets stay inside
+    # two quotes that meet end one text and begin the next: without them both are one, and marks stay inside
     return b"".join(marks.replace(b'""', b"").split(b'"')[::2])
+
+
+def _decoded(text: str, keys: int | None) -> JSON:
+    """The value. `keys` is how many there are in all objects of it; None: unknown, so each is looked at."""
+    if keys is not None:
+        lengths: list[int] = []
+
+        def counted(inner: dict[str, Any]) -> dict[str, Any]:
+            lengths.append(len(inner))
+            return inner
+
+        value: JSON = json.JSONDecoder(
+            object_hook=counted, parse_float=_finite, parse_int=_integer, parse_constant=_constant).decode(text)
+        # to look at the keys of every object takes a third of the time; one that stands twice is named below
+        if sum(lengths) == keys:
+            return value
+    found: JSON = _DECODER.decode(text)
+    return found
 
 
 def _check_surrogates(value: JSON) -> None:
