@@ -26,13 +26,13 @@ class LineSource:
         self._file = os.fdopen(open_to_read(path), "rb", buffering=_BUFFER_BYTES)
         self._stands_at = -1
 
-    def lines(self) -> Iterator[tuple[int, int, bytes | None]]:
-        r"""Offset, length with its "\n", and bytes without it, of every line from the start.
+    def lines(self, start: int = 0) -> Iterator[tuple[int, int, bytes | None]]:
+        r"""Offset, length with its "\n", and bytes without it, of every line from the one that begins at `start`.
 
         The bytes are None for a line of more than MOST_LINE_BYTES. Ends at the last newline there is: what
         stands behind it is torn, or still being written.
         """
-        offset = 0
+        offset = start
         try:
             while line := self._read_at(offset):
                 if line[-1:] == b"\n":
@@ -41,9 +41,9 @@ class LineSource:
                     length, data = len(line) + rest, None
                 else:
                     return
-                start, offset = offset, offset + length
+                begin, offset = offset, offset + length
                 self._stands_at = offset
-                yield start, length, data
+                yield begin, length, data
         except OSError as error:
             raise refusal(self.path, "read", error) from None
 

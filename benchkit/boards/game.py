@@ -1,0 +1,161 @@
+"""A question as a game: the solver writes messages, and each but the last may buy it something to see.
+
+`single` is the game of one message. The game is pure: whoever plays hands in a function that gives the next message
+for a conversation, be it a baseline (the batch gate) or a model whose every word is logged (playing.py).
+What does not live here: what may be bought and what it brings (the pack), and the log of a game.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar, cast
+
+from benchkit.basics.canonical import canonical
+from benchkit.basics.errors import KitError, Unusable
+from benchkit.basics.names import shown_line
+from benchkit.basics.values import JSON, Case, Message
+from benchkit.boards.opening import Opening
+from benchkit.boards.pack import Market, Pack, Step, Tool, Turn
+from benchkit.tasks.task import Prompt, checked_prompt
+
+Say = Callable[[int, Sequence[Message]], str]
+"""(number of the message, from 1; the conversation so far) -> the solver's text."""
+Note = Callable[[int, str, Turn], None]
+"""Told of each message that was no answer: its number, its text, and what it amounts to."""
+_Made = TypeVar("_Made")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How questions are asked; `budget` and `steps` are the limits of `gated` (None: those of the price list)."""
+
+    geometry: str
+    budget: float | None = None
+    steps: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """One question, ready to be played. `messages_left` is how many messages the solver has in all.
+
+    `prompt.ask` is what is asked by the first step. `market` is None in `single`.
+    """
+
+    case: Case
+    geometry: str
+    opening: Opening
+    prompt: Prompt
+    budget: float
+    messages_left: int
+    market: Market | None
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A game at its end: the last message, and the steps that judges read. `is_answer`: it was taken for an answer,
+    and not only the last there could be. `cost` is what was spent.
+    """
+
+    answer: str
+    is_answer: bool
+    steps: tuple[Step, ...]
+    cost: float
+
+
+def game_of(pack: Pack, case: Case, rules: Rules) -> Game:
+    """The game of a question. Raises Unusable that names pack and case where the pack cannot make it."""
+    place = f"pack {pack.module}, case {shown_line(case.id, 80)}"
+    if rules.geometry not in pack.geometries:
+        raise Unusable(f"pack {pack.module}: its questions cannot be asked in {rules.geometry}; they can be in "
+                       f"{' and '.join(pack.geometries)}")
+    payload = _json(place, "payload", lambda: pack.payload(case, rules.geometry))
+    if rules.geometry == "single" or pack.market is None:
+        prompt = checked_prompt(place, lambda: pack.messages(payload, None, None), lambda: pack.schema(payload))
+        return Game(case, rules.geometry, Opening(payload, prompt.schema), prompt, 0.0, 1, None, place)
+    prices = pack.market.prices
+    prices = replace(prices, budget=prices.budget if rules.budget is None else rules.budget,
+                     steps=prices.steps if rules.steps is None else rules.steps)
+    prompt = checked_prompt(
+        place, lambda: pack.messages(payload, prices.budget, prices.steps), lambda: pack.schema(payload))
+    tools = _json(place, "tools", lambda: _menu(_market(pack).tools(case)))
+    opening = Opening(payload, prompt.schema, cast("list[JSON]", tools), prices.to_wire())
+    return Game(case, rules.geometry, opening, replace(prompt, ask=opening.ask(prompt.messages)), prices.budget,
+                prices.steps, pack.market, place)
+
+
+def games_of(pack: Pack, cases: Iterable[Case], rules: Rules) -> dict[str, Game]:
+    """The games by case id. Raises Unusable as `game_of` does."""
+    return {case.id: game_of(pack, case, rules) for case in cases}
+
+
+def prompts_of(games: Mapping[str, Game]) -> dict[str, Prompt]:
+    """What the first step of each game asks, by case id: the prompts of a session."""
+    return {name: game.prompt for name, game in games.items()}
+
+
+def play(game: Game, say: Say, note: Note = lambda number, said, turn: None) -> Played:
+    """Play a game to its end. What `say` raises passes through; Unusable where the pack itself fails.
+
+    Every message but the last that is no answer costs a step; what it bought is shown in the next user message.
+    """
+    talk: list[Message] = list(game.prompt.messages)
+    steps = [Step(None, observations_in(game.opening.payload))]
+    cost = 0.0
+    for number in range(1, game.messages_left):
+        said = say(number, tuple(talk))
+        turn = _turn(game, said, steps, game.budget - cost)
+        if turn.kind == "answer":
+            return Played(said, True, tuple(steps), cost)
+        note(number, said, turn)
+        cost += turn.cost
+        steps.append(Step(said, turn.observations, turn.cost, turn.grounded, turn.error))
+        talk += [{"role": "assistant", "content": said},
+                 {"role": "user", "content": _reply(game, turn, game.budget - cost, game.messages_left - number)}]
+    said = say(game.messages_left, tuple(talk))
+    return Played(said, game.market is None or _turn(game, said, steps, game.budget - cost).kind == "answer",
+                  tuple(steps), cost)
+
+
+def observations_in(payload: JSON) -> tuple[Mapping[str, JSON], ...]:
+    """What a payload shows, as far as it lists observations; a task's payload lists none."""
+    found = payload.get("observations") if isinstance(payload, Mapping) else None
+    return tuple(one for one in found if isinstance(one, Mapping)) if isinstance(found, list | tuple) else ()
+
+
+def _market(source: Pack | Game) -> Market:
+    if source.market is None:
+        raise RuntimeError("nothing is for sale in this geometry")
+    return source.market
+
+
+def _turn(game: Game, said: str, steps: Sequence[Step], left: float) -> Turn:
+    return _made(game.place, "turn", lambda: _market(game).turn(game.case, said, tuple(steps), left))
+
+
+def _reply(game: Game, turn: Turn, left: float, steps_left: int) -> str:
+    return _made(game.place, "reply", lambda: _market(game).reply(turn, left, steps_left))
+
+
+def _menu(tools: Iterable[Tool]) -> JSON:
+    return [{"name": tool.name, "says": tool.says, "price": tool.price, "kinds": list(tool.kinds),
+             "services": list(tool.services)} for tool in tools]
+
+
+def _json(place: str, what: str, make: Callable[[], JSON]) -> JSON:
+    value = _made(place, what, make)
+    try:
+        canonical(value)
+    except (TypeError, ValueError, RecursionError):
+        raise Unusable(f"{place}: {what} gives something that is not JSON") from None
+    return value
+
+
+def _made(place: str, what: str, make: Callable[[], _Made]) -> _Made:
+    """What a function of the pack gives; whatever it raises is one line for a person."""
+    try:
+        return make()
+    except KitError:
+        raise
+    except Exception as error:
+        raise Unusable(f"{place}: {what} raised {type(error).__name__}: {shown_line(str(error))}") from error

@@ -1,0 +1,126 @@
+"""Whether a trace agrees with itself and with the log beside it: the model could see it if and only if it was logged.
+
+A segment without a trial line of its session is
+abandoned (a kill or a signal came before the line) and counted; that is no violation. In memory are one segment, and
+a few hundred bytes for each trial line. What does not live here: the invariants of one trial
+(trace_invariants.py), damage and shapes of events (trace_reading.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchkit.basics.names import shown_line
+from benchkit.basics.values import JSON, Cell
+from benchkit.boards.trace_events import SegmentKey
+from benchkit.boards.trace_invariants import LINES, SEGMENTS, SEQ, Due, due_of, gaps_in, violations_of
+from benchkit.boards.trace_reading import FoundDamage, Segment, TraceReader, trace_damage_named_by
+from benchkit.trial_log.lines import SystemLine, TrialLine
+from benchkit.trial_log.reader import TrialLog
+
+MOST_NAMED = 200
+"""Violations that are named; the others are only counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """An invariant (one of trace_invariants.INVARIANTS) that does not hold, where, and what was found there."""
+
+    invariant: str
+    place: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.what} ({self.invariant})"
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What came of looking: segments that belong to a trial line, those abandoned, and what does not hold.
+
+    `count` is of all violations; `violations` are the first MOST_NAMED of them.
+    """
+
+    segments: int
+    abandoned: int
+    count: int
+    violations: tuple[Violation, ...]
+
+    @property
+    def is_consistent(self) -> bool:
+        """Whether every invariant holds."""
+        return self.count == 0
+
+    @property
+    def headline(self) -> str:
+        """The one line that says how it stands."""
+        return "trace self-consistent" if self.is_consistent else f"trace invariant violations: {self.count}"
+
+
+@dataclass(slots=True)
+class _Findings:
+    found: list[Violation] = field(default_factory=list)
+    count: int = 0
+    abandoned: int = 0
+    matched: set[SegmentKey] = field(default_factory=set)
+
+    def add(self, invariant: str, place: str, what: str) -> None:
+        self.count += 1
+        if len(self.found) < MOST_NAMED:
+            self.found.append(Violation(invariant, place, what))
+
+    def damaged(self, found: FoundDamage) -> None:
+        self.add(LINES, found.where, f"{found.damage.length} bytes are no whole line")
+
+
+def verify(log: TrialLog, trace: Path) -> Verification:
+    """Hold a trace against its log. Raises Unusable for a trace that is not there, or holds what no event can be."""
+    due, findings = _due_of(log), _Findings()
+    reader = TraceReader(trace, trace_damage_named_by(log))
+    try:
+        for segment in reader.segments(findings.damaged):
+            _take(segment, due, findings)
+    finally:
+        reader.close()
+    for key in due:
+        findings.add(SEGMENTS, place_of(key), "its trial line has no segment")
+    return Verification(len(findings.matched), findings.abandoned, findings.count, tuple(findings.found))
+
+
+def place_of(key: SegmentKey) -> str:
+    """A segment in words."""
+    cell = key.cell
+    return (f"trial {cell.trial} of case {shown_line(cell.case, 60)} by {shown_line(cell.system, 60)}, attempt "
+            f"{key.attempt} in session {key.session}")
+
+
+def _due_of(log: TrialLog) -> dict[SegmentKey, Due]:
+    """What every trial line that counts says, with the settings that held when it was written."""
+    due: dict[SegmentKey, Due] = {}
+    settings: dict[str, Mapping[str, JSON]] = {}
+    same: dict[str, str] = {}  # each name once in memory, however many lines repeat it
+    for line, place in log.lines_that_count():
+        if isinstance(line, SystemLine):
+            settings[line.system] = line.settings
+        elif isinstance(line, TrialLine):
+            session, system, case = (
+                same.setdefault(name, name) for name in (place.session, line.cell.system, line.cell.case))
+            key = SegmentKey(session, Cell(system, case, line.cell.trial), line.attempt)
+            due[key] = due_of(line, settings.get(system, {}))
+    return due
+
+
+def _take(segment: Segment, due: dict[SegmentKey, Due], findings: _Findings) -> None:
+    place = place_of(segment.key)
+    line = due.pop(segment.key, None)
+    if line is not None:
+        findings.matched.add(segment.key)
+        for invariant, what in violations_of(segment.events, line):
+            findings.add(invariant, place, what)
+    elif segment.key in findings.matched:
+        findings.add(SEGMENTS, place, "its trial line has a second segment")
+    else:
+        findings.abandoned += 1
+        for what in () if segment.is_torn else gaps_in(segment.events):
+            findings.add(SEQ, place, what)

@@ -1,0 +1,163 @@
+"""Reading a trace: one pass, one trial in memory at a time, or the trial that begins at an offset.
+
+Damage is bytes that are no whole line. It is harmless behind the last whole line (a kill tore it), and where a session
+line of the log names it; any other is harmful. A whole line that says what no event can is refused.
+What does not live here: writing (trace_file.py), and whether the events agree with the log (trace_check.py).
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchkit.basics import strict_json
+from benchkit.basics.canonical import SUM_BYTES, is_whole
+from benchkit.basics.errors import Unusable
+from benchkit.basics.values import Cell
+from benchkit.boards.trace_events import END, KNOWN_EVENT_TYPES, START, Event, SegmentKey, event_of
+from benchkit.disk.whole_files import shown_path
+from benchkit.trial_log.landmarks import NamedDamage
+from benchkit.trial_log.lines import Damage
+from benchkit.trial_log.raw_lines import LineSource, where_in
+from benchkit.trial_log.reader import TrialLog
+
+# keys are sorted, so the type stands at the end of a line and is found without parsing it
+_TYPE = re.compile(rb'"type":"([^"\\]{1,60})","v":1$')
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The events of one trial, in order. `offset` is where its first line begins in the file.
+
+    `is_torn`: damage stands before, between or behind its events, so that some may be lost.
+    """
+
+    offset: int
+    events: tuple[Event, ...]
+    is_torn: bool
+
+    @property
+    def key(self) -> SegmentKey:
+        """Which trial this is."""
+        return self.events[0].key
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether its last event is the end of the trial."""
+        return self.events[-1].type == END
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDamage:
+    """Bytes that are no whole line, and where they are in words: file, line, byte."""
+
+    damage: Damage
+    where: str
+
+
+def trace_damage_named_by(log: TrialLog) -> tuple[Damage, ...]:
+    """The damage of the trace that the sessions of its log name."""
+    return tuple(damage for session in log.sessions for damage in session.line.trace_damage or ())
+
+
+def refuse(found: FoundDamage) -> None:
+    """Raise Unusable for harmful damage."""
+    raise Unusable(f"{found.where}: {found.damage.length} bytes are no whole line (torn or altered), and whole lines "
+                   "follow; put back the file as it was, or begin another batch: board.py run JOB --fresh")
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A whole line; `number` is None where the first lines were passed over.
+
+    `is_torn`: damage stands between it and the whole line before it.
+    """
+
+    number: int | None
+    offset: int
+    data: bytes
+    is_torn: bool
+
+
+class TraceReader:
+    """A trace, for reading. `named` is the damage that the sessions of the log name."""
+
+    def __init__(self, path: Path, named: Iterable[Damage] = ()) -> None:
+        """Open the trace. Raises Unusable: missing, a folder, unreadable."""
+        self._source, self._named = LineSource(path), NamedDamage(named)
+        self._tail: list[FoundDamage] = []
+        self._size = 0
+
+    def close(self) -> None:
+        """Close the file."""
+        self._source.close()
+
+    def segments(self, on_damage: Callable[[FoundDamage], None] = refuse, start: int = 0) -> Iterator[Segment]:
+        """Every segment from the line that begins at `start`, in the order of the file.
+
+        One is in memory at a time; the events of one trial stand together. `on_damage` is told of harmful damage.
+        Raises Unusable for a whole line that is no event.
+        """
+        events: list[Event] = []
+        offset, is_torn = start, False
+        for line in self._whole_lines(start, on_damage):
+            event = self._event_in(line)
+            if events and (event.key != events[0].key or event.type == START):
+                yield Segment(offset, tuple(events), is_torn or line.is_torn)
+                events = []
+            if not events:
+                offset, is_torn = line.offset, line.is_torn
+            events.append(event)
+            is_torn = is_torn or line.is_torn
+        if events:
+            yield Segment(offset, tuple(events), is_torn or bool(self._tail))
+
+    def segment_at(self, offset: int) -> Segment:
+        """The segment whose first line begins at `offset`. Raises Unusable if there is none."""
+        found = next(self.segments(start=offset), None)
+        if found is None:
+            raise Unusable(f"{shown_path(self._source.path)}: byte {offset}: no trial begins there")
+        return found
+
+    def segments_of(self, cell: Cell) -> Iterator[Segment]:
+        """The segments of all attempts at one cell. Raises Unusable for harmful damage."""
+        return (segment for segment in self.segments() if segment.key.cell == cell)
+
+    def look_over(self) -> tuple[tuple[Damage, ...], int]:
+        """The harmless damage that is not named yet, and the bytes up to the last newline; nothing is parsed.
+
+        Raises Unusable for harmful damage, and for an event of a type that nobody knows.
+        """
+        for line in self._whole_lines(0, refuse):
+            found = _TYPE.search(line.data, 0, len(line.data) - SUM_BYTES)
+            if found is None or found[1].decode("ascii", "replace") not in KNOWN_EVENT_TYPES:
+                self._event_in(line)
+        return tuple(found.damage for found in self._tail), self._size
+
+    def _whole_lines(self, start: int, on_damage: Callable[[FoundDamage], None]) -> Iterator[_Line]:
+        """The whole lines; the damage behind the last of them is then in `_tail`."""
+        self._tail, is_torn = [], False
+        for number, (offset, length, data) in enumerate(self._source.lines(start), 1):
+            self._size = offset + length
+            if self._named.covers(offset, length):
+                is_torn = True
+            elif data is None or not is_whole(data):
+                self._tail.append(FoundDamage(Damage(offset, length), self._where(number, offset)))
+            else:
+                is_torn = is_torn or bool(self._tail)
+                for found in self._tail:
+                    on_damage(found)
+                self._tail.clear()
+                yield _Line(number if start == 0 else None, offset, data, is_torn)
+                is_torn = False
+
+    def _event_in(self, line: _Line) -> Event:
+        try:
+            return event_of(strict_json.parse(line.data))
+        except ValueError as error:
+            raise Unusable(f"{self._where(line.number, line.offset)}: {error}") from None
+
+    def _where(self, number: int | None, offset: int) -> str:
+        path = self._source.path
+        return where_in(path, number, offset) if number is not None else f"{shown_path(path)}: byte {offset}"

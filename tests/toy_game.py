@@ -1,0 +1,219 @@
+"""A game small enough to follow by hand, a system that says what a script has for it, and sessions that record both.
+
+The toy pack hides a colour; what may be bought is a look (1 coin) and a long look (3 coins). An answer is any text
+that begins with "it is".
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchkit.basics.clock import Budget, Clock, StopWish
+from benchkit.basics.command import Command
+from benchkit.basics.errors import TrialError
+from benchkit.basics.values import JSON, Case, Message, Reply, Request, Timings, Usage
+from benchkit.boards.baseline_solvers import baseline_solver
+from benchkit.boards.game import Rules, games_of, prompts_of
+from benchkit.boards.pack import Baseline, Handed, Market, Pack, PriceList, Sources, Step, Track
+from benchkit.boards.playing import Player, Timing
+from benchkit.boards.trace_check import Verification, verify
+from benchkit.boards.trace_file import TraceWriter
+from benchkit.boards.trace_reading import Segment, TraceReader, trace_damage_named_by
+from benchkit.running.engine import Witness
+from benchkit.running.plan import ALL, Ahead, Selection
+from benchkit.running.session import Ended, Order, Surrounds, record
+from benchkit.systems.system import Loaded, System
+from benchkit.tasks.task import Task
+from benchkit.trial_log.lines import TrialLine
+from benchkit.trial_log.reader import TrialLog, read_log
+from tests.trial_logs import NO_SYNC
+
+STAMP = "2026-11-30T12:00:00.000Z"
+CASES = tuple(Case(f"toy-{number}", "toys", {"colour": "red"}, "red", ()) for number in (1, 2))
+LOOK, LONG_LOOK, ANSWER = '{"buy":"look"}', '{"buy":"long look"}', "it is red"
+ROBOT = "toys:robot"
+
+
+@dataclass(frozen=True, slots=True)
+class ToyTool:
+    name: str
+    says: str
+    price: float
+    kinds: tuple[str, ...] = ()
+    services: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToyTurn:
+    kind: str
+    tool: str | None = None
+    observations: tuple[Mapping[str, JSON], ...] = ()
+    cost: float = 0.0
+    grounded: bool = False
+    error: str | None = None
+
+
+TOOLS = (ToyTool("look", "a look", 1.0), ToyTool("long look", "a long look", 3.0))
+
+
+def turn(case: Case, said: str, steps: Sequence[Step], left: float) -> ToyTurn:
+    if said.startswith("it is"):
+        return ToyTurn("answer")
+    tool = next((tool for tool in TOOLS if said == '{"buy":"' + tool.name + '"}'), None)
+    if tool is None:
+        return ToyTurn("unreadable", error="that is neither")
+    if tool.price > left:
+        return ToyTurn("refused", tool.name, grounded=True, error="that costs more than is left")
+    seen: dict[str, JSON] = {"id": f"o{len(steps)}", "minute": 0, "text": "red, I think"}
+    return ToyTurn("bought", tool.name, (seen,), tool.price, True)
+
+
+def reply(done: object, left: float, steps_left: int) -> str:
+    return f"{left:g} coins and {steps_left} messages left"
+
+
+def first_messages(view: JSON, budget: float | None, steps: int | None) -> list[dict[str, str]]:
+    limits = "" if budget is None else f" {budget:g} coins, {steps} messages."
+    return [{"role": "system", "content": "Name the colour." + limits}, {"role": "user", "content": "Which is it?"}]
+
+
+def payload(case: Case, geometry: str) -> JSON:
+    return {"now": "12:00", "geometry": geometry, "observations": [{"id": "o0", "minute": 0, "text": "a thing"}]}
+
+
+def looks_twice(view: Handed, seed: int, messages: Sequence[Message]) -> str:
+    return LOOK if len(messages) < 6 else ANSWER
+
+
+def _never(*_given: object) -> None:
+    raise AssertionError("a game asks for nothing of this")
+
+
+def toy_pack(
+    turn: Callable[[Case, str, Sequence[Step], float], ToyTurn] = turn,
+    messages: Callable[[JSON, float | None, int | None], Sequence[Message]] = first_messages,
+    answer: Callable[[Handed, int, Sequence[Message]], str] = looks_twice,
+    payload: Callable[[Case, str], JSON] = payload,
+) -> Pack:
+    """The pack, with a function or two of another's choice."""
+    prices = PriceList("coins", 4.0, 4, {tool.name: tool.price for tool in TOOLS})
+    return Pack(
+        module="toys", name="toys", version="1", judge_version="1", synthetic=None,
+        sources=Sources("0" * 64, "0" * 64), build=lambda seed, count, llm: CASES[:count],
+        truth_terms=lambda case: (), problems=lambda case: (), answer_key=lambda case: "red",
+        said_key=lambda said: said,
+        payload=payload, messages=messages, schema=lambda view: {"type": "string"},
+        market=Market(prices, lambda case: TOOLS, turn, reply),
+        tracks=(Track("right", "capability", "a", "b", lambda case, said, steps: 1.0, "0" * 64),),
+        baselines={"looker": Baseline("looker", answer, False, "1" * 64, payload)})
+
+
+@dataclass
+class Robot:
+    """A system that says what its script has next; an error in the script is raised. `asked` keeps all requests."""
+
+    script: list[str | Reply | Exception] = field(default_factory=lambda: [LOOK, ANSWER] * 8)
+    asked: list[Request] = field(default_factory=list)
+    is_closed: bool = False
+    temperature: float = 1.0
+
+    def open(self) -> Mapping[str, JSON]:
+        return {"server": "robots", "server_version": "1"}
+
+    def settings(self) -> Mapping[str, JSON]:
+        return {"temperature": self.temperature}
+
+    def warm(self) -> Loaded:
+        return Loaded(0.5)
+
+    def answer(self, request: Request) -> Reply:
+        self.asked.append(request)
+        said = self.script.pop(0)
+        if isinstance(said, Exception):
+            raise said
+        if isinstance(said, Reply):
+            return said
+        return Reply(said, usage=Usage(10, 3), timings=Timings(output_s=0.25), latency_s=0.1000004, retries=1,
+                     waited_s=0.5)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def timed_out(partial: str | None = "it i") -> TrialError:
+    return TrialError("Timeout", "no whole reply within 1 s", partial, latency_s=1.0, retries=2, waited_s=0.25)
+
+
+class Nobody:
+    """A witness of nothing."""
+
+    def starts(self, assignment: object) -> None: ...
+    def recorded(self, line: TrialLine) -> None: ...
+
+
+@contextmanager
+def unwatched(ahead: Ahead) -> Iterator[Witness]:
+    yield Nobody()
+
+
+def toy_task() -> Task:
+    """The least that a session asks of a task: its title."""
+    return Task("toys", "toys", "1", "0" * 64, _never, _never, _never, None, {}, ())  # type: ignore[arg-type]
+
+
+class Batch:
+    """A folder with a log and a trace of the toy pack, recorded session by session."""
+
+    def __init__(
+        self, folder: Path, rules: Rules | None = None, pack: Pack | None = None, cases: tuple[Case, ...] = CASES,
+    ) -> None:
+        self.log_path, self.trace_path = folder / "responses.jsonl", folder / "trace.jsonl"
+        self.pack, self.cases = pack or toy_pack(), cases
+        self.rules = rules or Rules("gated")
+        self.now = 0.0
+        self.clock = Clock(monotonic=self._tick, wall=lambda: 1.8e9)
+        self.stop = StopWish()
+
+    def _tick(self) -> float:
+        self.now += 0.125
+        return self.now
+
+    def run(
+        self, systems: Mapping[str, System] | None = None, *, trials: int = 1, selection: Selection = ALL,
+        writer: TraceWriter | None = None,
+    ) -> Ended:
+        """A session of these systems (None: the baseline of the pack)."""
+        games = games_of(self.pack, self.cases, self.rules)
+        trace = writer or self.writer()
+        playing = systems or {
+            "baselines:looker": baseline_solver(self.pack, "looker", self.cases, self.rules.geometry)}
+        players = {name: Player(one, name, games, trace, Timing(self.clock, 60.0)) for name, one in playing.items()}
+        order = Order(
+            log=self.log_path, systems=players, task=toy_task(), cases=self.cases,
+            prompts=prompts_of(games), split="toys", trials=trials, budget=Budget(0.0, None), timeout_s=60.0,
+            command=Command("board.py", ("run", "toys")), selection=selection, adds_systems=True, companion=trace)
+        log = read_log(self.log_path) if self.log_path.exists() and self.log_path.stat().st_size else None
+        return record(order, log, Surrounds(self.clock, self.stop, lambda text: None, unwatched))
+
+    def writer(self) -> TraceWriter:
+        return TraceWriter(self.trace_path, self.clock.stamp, NO_SYNC)
+
+    def log(self) -> TrialLog:
+        return read_log(self.log_path)
+
+    def verified(self) -> Verification:
+        return verify(self.log(), self.trace_path)
+
+    def segments(self) -> list[Segment]:
+        reader = TraceReader(self.trace_path, trace_damage_named_by(self.log()))
+        try:
+            return list(reader.segments())
+        finally:
+            reader.close()
+
+    def trials(self) -> list[TrialLine]:
+        return [line for line, _place in self.log().lines_that_count() if isinstance(line, TrialLine)]
+
+
