@@ -94,14 +94,19 @@ def _check_lines(result: Result, paint: Paint) -> Iterator[str]:
 
 
 def _measure_lines(result: Result) -> Iterator[str]:
+    facts = measures_of(result)
+    if facts:
+        yield from wrapped(", ".join(facts), INDENT)
+
+
+def measures_of(result: Result) -> list[str]:
+    """What was measured of a trial, fact by fact: seconds, attempts, tokens, timings."""
     facts = [f"{seconds(latency_of(result))} s"] if latency_of(result) is not None else []
     facts += ["cold"] if result.cold else []
     facts += [f"attempt {result.attempts}"] if result.attempts > 1 else []
     facts += [f"{result.retries} sent again"] if result.retries else []
     facts += [f"finish {shown_line(result.finish, 30)}"] if result.finish not in (None, "stop") else []
-    facts += _usage_facts(result.usage) + _timing_facts(result.timings)
-    if facts:
-        yield from wrapped(", ".join(facts), INDENT)
+    return facts + _usage_facts(result.usage) + _timing_facts(result.timings)
 
 
 def _usage_facts(usage: Usage | None) -> list[str]:

@@ -1,33 +1,28 @@
 """The text of several runs: a table of all of them, then every pair, in words first and then in numbers.
 
-What does not live here: the sentences (pair_words.py), two recordings of one system (text_repeats.py), and the text
-of each run (text.py).
+What does not live here: the sentences (pair_words.py), the numbers (pair_numbers.py), and the text of each run
+(text.py).
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from benchkit.basics.names import shown_line
 from benchkit.reports.case_differences import CaseDifference, Outcome
 from benchkit.reports.cautions import count_of
 from benchkit.reports.columns import INDENT, Column, left, right, table, wrapped
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures_as_text import (
     NOT_AVAILABLE,
-    latency,
     percent,
     points,
-    points_spread,
-    probability,
     share,
     spread,
 )
-from benchkit.reports.latency_ratio import LatencyRatio, median_of
 from benchkit.reports.paint import NO_PAINT, Paint
+from benchkit.reports.pair_numbers import listed, number_facts
 from benchkit.reports.pair_words import Finding, title_of, verdict_of
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.text_cases import passed_cell
-from benchkit.reports.text_repeats import repeat_lines
 from benchkit.statistics.suites import SuiteMetric
 
 LABEL = 14
@@ -83,7 +78,8 @@ def pair_lines(side: SideBySide, pair: Pair, paint: Paint = NO_PAINT) -> Iterato
     if pair.comparison is None:
         return
     yield ""
-    yield from _number_lines(side, pair, pair.comparison)
+    for label, text in number_facts(side, pair, pair.comparison):
+        yield from fact(label, text)
     yield from case_lists(pair.comparison)
     yield from [""] if pair.comparison.cautions else []
     for caution in pair.comparison.cautions:
@@ -93,55 +89,6 @@ def pair_lines(side: SideBySide, pair: Pair, paint: Paint = NO_PAINT) -> Iterato
 def fact(label: str, text: str) -> list[str]:
     """A labelled fact, wrapped beside its label."""
     return wrapped(text, f"{INDENT}{label:<{LABEL}}")
-
-
-def _number_lines(side: SideBySide, pair: Pair, comparison: Comparison) -> Iterator[str]:
-    yield from _test_lines(side, pair, comparison)
-    yield from _margin_lines(comparison)
-    yield from _bounds_lines(comparison)
-    for ratio in comparison.latency:
-        yield from fact("latency", _latency(ratio))
-    yield from repeat_lines(comparison.repeat, fact)
-    for label, ids in (("only in base", comparison.only_base), ("only here", comparison.only_candidate)):
-        if ids:
-            yield from fact(label, f"{count_of(len(ids), 'case')} left out: {listed(ids)}")
-
-
-def _test_lines(side: SideBySide, pair: Pair, comparison: Comparison) -> Iterator[str]:
-    yield from fact("difference", f"{points(comparison.difference)} points in pass^1 (95 %: "
-                    f"{points_spread(comparison.interval.low, comparison.interval.high)}) over "
-                    f"{count_of(comparison.compared, 'case')} judged on both sides")
-    adjusted = NOT_AVAILABLE if pair.adjusted_p is None else probability(pair.adjusted_p)
-    yield from fact("p", f"{probability(comparison.p)} by sign-flip"
-                    + (f", {adjusted} after Holm over {side.tests} pairs" if side.tests > 1 else "")
-                    + f"; the smallest it could be is {probability(comparison.smallest_p)}, with "
-                    f"{count_of(comparison.differing, 'differing case')}")
-
-
-def _margin_lines(comparison: Comparison) -> Iterator[str]:
-    smallest = f"the interval lies within {percent(comparison.smallest_margin)} points of no difference"
-    if comparison.margin is None:
-        yield from fact("sameness", f"{smallest}: no smaller margin could call them the same")
-    else:
-        answer = "the same" if comparison.same_within_margin else "not shown to be the same"
-        yield from fact("sameness", f"{answer} within {percent(comparison.margin)} points; {smallest}")
-
-
-def _bounds_lines(comparison: Comparison) -> Iterator[str]:
-    base, candidate = comparison.incomplete
-    bounds = comparison.bounds
-    if bounds is None or not base + candidate:
-        return
-    who = {None: "who is ahead is open", "base": "the base is ahead either way",
-           "candidate": "the candidate is ahead either way"}[comparison.robust]
-    yield from fact("incomplete", f"{base} trials of the base and {candidate} of the candidate: as they go, the "
-                    f"difference is {points_spread(bounds.low, bounds.high)} points; {who}")
-
-
-def _latency(ratio: LatencyRatio) -> str:
-    sides = (f"{latency(median_of(ratio.candidate))} s against {latency(median_of(ratio.base))} s, medians of "
-             f"{ratio.candidate.n} and {ratio.base.n} {ratio.warmth} trials")
-    return f"{float(ratio.ratio):.2f} times as long: {sides}" if ratio.ratio is not None else sides
 
 
 def case_lists(comparison: Comparison) -> Iterator[str]:
@@ -175,8 +122,3 @@ def _case_row(case: CaseDifference) -> list[str]:
     was, now = case.base.state, case.candidate.state
     return [case.id, passed_cell(case.base), passed_cell(case.candidate), points(case.difference),
             str(now) if was == now else f"{was} -> {now}"]
-
-
-def listed(ids: Iterable[str]) -> str:
-    """All names, on one line."""
-    return ", ".join(shown_line(name, 60) for name in ids)

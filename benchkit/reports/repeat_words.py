@@ -1,11 +1,11 @@
-"""The text of two recordings of one system: the within-case test, equal outputs and verdicts, where they part.
+"""The words on two recordings of one system: the within-case test, equal outputs and verdicts, where they part.
 
 What does not live here: what it is about (repeats.py).
 """
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 
 from benchkit.basics.names import shown_line
@@ -16,29 +16,27 @@ from benchkit.reports.repeats import Parting, Repeat
 AROUND = 30
 """Letters shown of each text from where they part."""
 
-Fact = Callable[[str, str], list[str]]
 
-
-def repeat_lines(repeat: Repeat | None, fact: Fact) -> Iterator[str]:
-    """What two recordings of one system have in common; nothing for two systems. `fact(label, text)` lays it out."""
+def repeat_facts(repeat: Repeat | None) -> Iterator[tuple[str, str]]:
+    """What two recordings of one system have in common, as labels and texts; nothing for two systems."""
     if repeat is None:
         return
-    yield from fact("same system", (
+    yield "same system", (
         f"two recordings; did anything change in these same cases? p {probability(repeat.p)}, permuting the labels "
-        "within each case"))
+        "within each case")
     for one in repeat.repetitions:
-        yield from fact("outputs", (
+        yield "outputs", (
             f"{one.warmth}: {share(one.outputs.equal, one.outputs.compared)} equal, and "
-            f"{share(one.verdicts.equal, one.verdicts.compared)} verdicts"))
+            f"{share(one.verdicts.equal, one.verdicts.compared)} verdicts")
     if repeat.only_base or repeat.only_candidate:
-        yield from fact("", (
+        yield "", (
             f"{count_of(repeat.only_base, 'trial')} ran in the base only, {repeat.only_candidate} in the candidate "
-            "only"))
-    yield from fact("by itself", (
+            "only")
+    yield "by itself", (
         f"two warm outputs of one case are equal in {_percent(repeat.self_base)} of pairs inside the base, "
-        f"{_percent(repeat.self_candidate)} inside the candidate"))
-    yield from fact("parting", "no output differs: an observation, not a promise" if repeat.parting is None
-                    else _parting(repeat.parting))
+        f"{_percent(repeat.self_candidate)} inside the candidate")
+    yield "parting", ("no output differs: an observation, not a promise" if repeat.parting is None
+                      else _parting(repeat.parting))
 
 
 def _percent(value: Fraction | None) -> str:
