@@ -1,0 +1,313 @@
+"""Two runs and several: figures against reference values and brute force, ranks, cases by name, reasons why not."""
+from __future__ import annotations
+
+import random
+import unittest
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from benchkit.recordings.run_record import RunRecord
+from benchkit.reports.case_differences import Outcome
+from benchkit.reports.comparability import obstacles_between
+from benchkit.reports.comparison import labels_of, side_by_side
+from benchkit.statistics.ranking import RankSet
+from tests.comparison_samples import BETTER, WORSE, compared, run_of, two_of, with_case
+from tests.oracle import reference
+from tests.reports_samples import SESSION, changed, record
+
+
+def marks_of(values: list[str], trials: int) -> dict[str, str]:
+    """One case for each value, which is its share of passes."""
+    counts = [int(Fraction(value) * trials) for value in values]
+    return {f"c{number}": "+" * passed + "-" * (trials - passed) for number, passed in enumerate(counts)}
+
+
+class AgainstReferenceValues(unittest.TestCase):
+    def test_holm_and_rank_sets_of_four_systems(self) -> None:
+        known: Any = reference("ranking")
+        names = list(known["models"])
+        side = side_by_side([run_of(marks_of(known["models"][name], 3), name) for name in names])
+        for pair in side.pairs:
+            expected = known["pairs"][f"{names[pair.base]}-{names[pair.candidate]}"]
+            assert pair.comparison is not None
+            self.assertEqual((Fraction(expected["raw"]), Fraction(expected["holm"])),
+                             (pair.comparison.p, pair.adjusted_p))
+        for name, rank in zip(names, side.ranks, strict=True):
+            result = known["result"][name]
+            self.assertEqual(RankSet(result["rank_lo"], result["rank_hi"]), rank)
+        self.assertEqual(6, side.tests)
+
+    def test_sign_flip_p(self) -> None:
+        checked = 0
+        for known in reference("sign_flip_permutation"):
+            differences = [Fraction(value) for value in known["d"]]
+            scale = max(value.denominator for value in differences)
+            if len(differences) > 200 or any(scale % value.denominator for value in differences):
+                continue
+            base = {f"c{n}": "-" * scale if d >= 0 else "+" * scale for n, d in enumerate(differences)}
+            candidate = {name: shifted(marks, differences[n]) for n, (name, marks) in enumerate(base.items())}
+            with self.subTest(d=known["d"]):
+                self.assertEqual(Fraction(known["p_exact"]), compared(base, candidate).p)
+            checked += 1
+        self.assertGreater(checked, 6)
+
+    def test_the_plus_two_interval(self) -> None:
+        for known in reference("paired_interval"):
+            if set(known["d"]) <= {"-1", "0", "1"}:
+                base = {f"c{n}": "+" if d == "-1" else "-" for n, d in enumerate(known["d"])}
+                candidate = {f"c{n}": "+" if d == "1" else "-" for n, d in enumerate(known["d"])}
+                found = compared(base, candidate).interval
+                self.assertAlmostEqual(known["ours"][0], found.low, 12)
+                self.assertAlmostEqual(known["ours"][1], found.high, 12)
+
+    def test_the_within_case_permutation(self) -> None:
+        for known in reference("within_case_label_permutation"):
+            cases = known["cases_na_ca_nb_cb"]
+            most = max(max(case[0], case[2]) for case in cases)
+            base = {f"c{n}": padded(case[0], case[1], most) for n, case in enumerate(cases)}
+            candidate = {f"c{n}": padded(case[2], case[3], most) for n, case in enumerate(cases)}
+            repeat = compared(base, candidate).repeat
+            assert repeat is not None
+            self.assertEqual(Fraction(known["p_exact"]), repeat.p)
+
+
+def shifted(marks: str, difference: Fraction) -> str:
+    """All-pass or all-fail marks, with so many more or fewer passes."""
+    passed = int((("+" in marks) + difference) * len(marks))
+    return "+" * passed + "-" * (len(marks) - passed)
+
+
+def padded(trials: int, passed: int, most: int) -> str:
+    """So many judged trials; the rest did not run."""
+    return "+" * passed + "-" * (trials - passed) + "n" * (most - trials)
+
+
+class AgainstBruteForce(unittest.TestCase):
+    def random_run(self, rng: random.Random, marks: str) -> dict[str, str]:
+        return {f"c{number}": "".join(rng.choice(marks) for _ in range(2)) for number in range(4)}
+
+    def test_the_sign_flip_p_counts_sign_patterns(self) -> None:
+        rng = random.Random(5)
+        for _ in range(40):
+            found = compared(self.random_run(rng, "+-"), self.random_run(rng, "+-"))
+            sums = [sum((sign * d for sign, d in zip(signs, found.differences, strict=True)), Fraction(0))
+                    for signs in product((1, -1), repeat=len(found.differences))]
+            extreme = sum(abs(one) >= abs(sum(found.differences, Fraction(0))) for one in sums)
+            self.assertEqual(Fraction(extreme, len(sums)), found.p)
+
+    def test_the_bounds_are_the_least_and_the_most_over_all_ways_to_go_on(self) -> None:
+        rng = random.Random(6)
+        for _ in range(15):
+            base, candidate = self.random_run(rng, "+-n"), self.random_run(rng, "+-n")
+            found = compared(base, candidate)
+            ways = [difference_of(one, other) for one in ways_of(base) for other in ways_of(candidate)]
+            assert found.bounds is not None
+            self.assertAlmostEqual(float(min(ways)), found.bounds.low, 12)
+            self.assertAlmostEqual(float(max(ways)), found.bounds.high, 12)
+            winner = "candidate" if min(ways) > 0 else "base" if max(ways) < 0 else None
+            self.assertEqual(winner, found.robust)
+
+
+def ways_of(marks: dict[str, str]) -> list[Fraction]:
+    """The mean pass rates of a run, however its unknown trials go."""
+    passed = sum(line.count("+") for line in marks.values())
+    unknown = sum(line.count("n") for line in marks.values())
+    return [Fraction(passed + more, sum(map(len, marks.values()))) for more in range(unknown + 1)]
+
+
+def difference_of(base: Fraction, candidate: Fraction) -> Fraction:
+    """Candidate minus base."""
+    return candidate - base
+
+
+class CasesByName(unittest.TestCase):
+    def setUp(self) -> None:
+        self.found = compared({"won": "+-", "lost": "++", "tied": "+-", "gone": "++", "unknown": "nn"},
+                              {"lost": "+-", "won": "++", "tied": "-+", "unknown": "++", "new": "--"})
+
+    def test_each_common_case_is_won_lost_tied_or_unknown(self) -> None:
+        for outcome in Outcome:
+            self.assertEqual([str(outcome)], [case.id for case in self.found.with_outcome(outcome)])
+        self.assertEqual((3, 2), (self.found.compared, self.found.differing))
+
+    def test_cases_of_one_side_only_are_listed_and_left_out(self) -> None:
+        self.assertEqual((("gone",), ("new",)), (self.found.only_base, self.found.only_candidate))
+        self.assertEqual((0, Fraction(2, 3), Fraction(2, 3)),
+                         (self.found.difference, self.found.base_rate, self.found.candidate_rate))
+
+    def test_a_stable_pass_that_does_not_pass_every_planned_trial_any_more_is_a_regression(self) -> None:
+        for base, candidate, is_regression in (
+                ("+++", "++-", True), ("+++", "---", True), ("+++", "++n", True), ("+++", "nnn", True),
+                ("+++", "+++", False), ("++-", "---", False), ("++n", "+--", False), ("---", "---", False)):
+            with self.subTest(base=base, candidate=candidate):
+                self.assertEqual(is_regression, bool(compared({"A": base}, {"A": candidate}).regressions))
+
+    def test_one_trial_that_passes_is_no_regression(self) -> None:
+        self.assertEqual((), compared({"A": "+++"}, {"A": "+"}).regressions)
+        self.assertEqual(1, len(compared({"A": "+++"}, {"A": "-"}).regressions))
+        self.assertEqual((), compared({"A": "+"}, {"A": "-"}).regressions)
+
+
+class WhatItSays(unittest.TestCase):
+    def test_the_difference_is_candidate_minus_base(self) -> None:
+        found = compared(BETTER, WORSE)
+        self.assertEqual((Fraction(-3, 4), Fraction(2, 256), Fraction(2, 256)),
+                         (found.difference, found.p, found.smallest_p))
+        self.assertEqual(Fraction(3, 4), compared(WORSE, BETTER).difference)
+
+    def test_exchanging_the_sides_turns_everything_around(self) -> None:
+        one, other = {"A": "+-+n", "B": "----", "C": "++++"}, {"A": "++++", "B": "+-nn", "C": "+++-"}
+        there, back = compared(one, other), compared(other, one)
+        assert there.bounds is not None
+        assert back.bounds is not None
+        self.assertEqual((there.p, there.smallest_p), (back.p, back.smallest_p))
+        self.assertEqual(there.difference, -(back.difference or 0))
+        for first, second in ((there.interval, back.interval), (there.bounds, back.bounds)):
+            self.assertAlmostEqual(first.low, -second.high)
+            self.assertAlmostEqual(first.high, -second.low)
+
+    def test_case_order_changes_no_figure(self) -> None:
+        one, other = {"A": "+-+n", "B": "----", "C": "++++"}, {"A": "++++", "B": "+-nn", "C": "+++-"}
+        there, back = compared(one, other), compared(dict(reversed(one.items())), other)
+        self.assertEqual((there.p, there.interval, there.bounds), (back.p, back.interval, back.bounds))
+
+    def test_fewer_than_six_differing_cases_are_a_caution_with_the_smallest_p(self) -> None:
+        codes = [caution.code for caution in compared(BETTER, WORSE).cautions]
+        self.assertEqual([], codes)
+        few = compared({"A": "++", "B": "++", "C": "++"}, {"A": "--", "B": "--", "C": "++"}).cautions
+        self.assertEqual(["few-differing-cases"], [caution.code for caution in few])
+        self.assertIn("2 of 3 compared cases differ, and p cannot be smaller than 0.5", few[0].text)
+
+    def test_incomplete_trials_that_could_turn_the_winner_are_a_caution(self) -> None:
+        codes = [caution.code for caution in compared({"A": "+-nn"}, {"A": "++nn"}).cautions]
+        self.assertIn("winner-not-robust", codes)
+        robust = compared({"A": "---n"}, {"A": "+++n"})
+        self.assertEqual("candidate", robust.robust)
+        self.assertNotIn("winner-not-robust", [caution.code for caution in robust.cautions])
+
+    def test_other_numbers_of_trials_and_other_machines_are_cautions(self) -> None:
+        there = record({"A": "+++"}, sessions=[replace(SESSION, hardware="another bench")])
+        codes = [caution.code for caution in compared({"A": "++"}, there).cautions]
+        self.assertEqual(["few-differing-cases", "trials-differ", "machines-differ"], codes)
+
+    def test_sameness_needs_the_whole_interval_within_the_margin(self) -> None:
+        many = {f"c{number}": "+-" for number in range(60)}
+        found = compared(many, many, Fraction(1, 20))
+        self.assertEqual((Fraction(1), True), (found.p, found.same_within_margin))
+        self.assertFalse(compared(many, many, Fraction(1, 30)).same_within_margin)
+        self.assertTrue(1 / 30 < found.smallest_margin < 1 / 20)
+        self.assertIsNone(compared(many, many).same_within_margin)
+        self.assertFalse(compared({"A": "n"}, {"A": "n"}, Fraction(1)).same_within_margin)
+
+    def test_without_a_case_judged_on_both_sides_nothing_is_known(self) -> None:
+        found = compared({"A": "nn", "B": "++"}, {"A": "++", "B": "nn"})
+        self.assertEqual((None, None, None, Fraction(1), 0, (2, 2)), (
+            found.difference, found.base_rate, found.candidate_rate, found.p, found.compared, found.incomplete))
+
+
+class Latency(unittest.TestCase):
+    def test_the_ratio_is_that_of_medians_warm_and_cold_apart_with_their_numbers(self) -> None:
+        base, candidate = record({"A": "+++", "B": "---"}), record({"A": "+++", "B": "---"})
+        candidate = replace(candidate, results=tuple(
+            replace(one, recorded_latency_s=(one.recorded_latency_s or 0) * 2) for one in candidate.results))
+        warm, cold = compared(base, candidate).latency
+        self.assertEqual(("warm", 4, 4, "cold", 2, 2),
+                         (warm.warmth, warm.base.n, warm.candidate.n, cold.warmth, cold.base.n, cold.candidate.n))
+        self.assertAlmostEqual(2.0, float(warm.ratio or 0))
+
+    def test_only_common_cases_count(self) -> None:
+        slow = changed(record({"Z": "++"}), recorded_latency_s=99.0)
+        both = record({"A": "++", "Z": "++"})
+        both = replace(both, results=(*both.results[:2], *slow.results))
+        self.assertEqual(1, compared(both, {"A": "++"}).latency[0].base.n)
+        self.assertEqual(1, compared(both, {"A": "++"}).latency[0].ratio)
+
+    def test_a_median_on_a_timeout_has_no_ratio(self) -> None:
+        warm = compared({"A": "+tt"}, {"A": "+++"}).latency[0]
+        self.assertEqual((2, None), (warm.base.n, warm.ratio))
+
+    def test_runs_without_latencies_have_none(self) -> None:
+        bare = changed(record({"A": "++"}), recorded_latency_s=None)
+        self.assertEqual((), compared(bare, {"A": "++"}).latency)
+        instant = changed(record({"A": "++"}), recorded_latency_s=0.0)
+        self.assertIsNone(compared(instant, {"A": "++"}).latency[0].ratio)
+
+
+class WhyNot(unittest.TestCase):
+    def obstacles(self, base: RunRecord, candidate: RunRecord) -> list[tuple[str, str]]:
+        return [(obstacle.code, obstacle.text) for obstacle in obstacles_between(base, candidate)]
+
+    def test_each_reason_has_its_code_and_names_what_it_is_about(self) -> None:
+        base = record({"A": "++", "B": "++"})
+        other_judge = replace(base, judge=replace(base.judge, version="2"))
+        other_source = replace(base, judge=replace(base.judge, task_sha256="f" * 64))
+        for candidate, code, words in (
+                (record({"C": "++"}), "no-common-case", "no case in common (2 cases and 1)"),
+                (other_judge, "another-judge", "Toy 1 (source 000000000000) and by Toy 2"),
+                (replace(base, judge=replace(base.judge, name="Tay")), "another-judge", "by Tay 1"),
+                (other_source, "another-judge", "(source ffffffffffff)"),
+                (with_case(base, 1, input="else"), "input-differs", "the input differs in 1 of 2 common cases (B)"),
+                (with_case(base, 0, expected={"label": "spam"}), "expected-differs", "what is expected differs in 1"),
+                (with_case(base, 0, ask="1" * 16), "ask-differs", "what is asked (messages or schema) differs")):
+            with self.subTest(code=code, words=words):
+                found = self.obstacles(base, candidate)
+                self.assertEqual([code], [one for one, _ in found])
+                self.assertIn(words, found[0][1])
+
+    def test_true_is_not_1_and_all_reasons_are_given(self) -> None:
+        base, candidate = record({"A": "++", "B": "++"}), record({"A": "++", "B": "++"})
+        base, candidate = with_case(base, 0, expected=1), with_case(candidate, 0, expected=True)
+        candidate = with_case(replace(candidate, judge=replace(candidate.judge, version="2")), 1, ask="1" * 16)
+        self.assertEqual(["another-judge", "expected-differs", "ask-differs"],
+                         [code for code, _ in self.obstacles(base, candidate)])
+
+    def test_settings_system_tags_and_split_may_differ(self) -> None:
+        base = record({"A": "++"}, {"temperature": 0})
+        candidate = replace(with_case(record({"A": "++"}, {"temperature": 1}), 0, tags=("x",)), system="toys:doll",
+                            split="test")
+        self.assertEqual([], self.obstacles(base, candidate))
+
+    def test_many_names_are_counted(self) -> None:
+        names = {f"c{number}": "+" for number in range(9)}
+        base = record(names)
+        candidate = replace(base, cases=tuple(replace(case, ask="1" * 16) for case in base.cases))
+        self.assertIn("(c0, c1, c2, c3, c4 and 4 more)", self.obstacles(base, candidate)[0][1])
+
+    def test_a_hostile_id_is_shown_not_sent(self) -> None:
+        base = record({"\x1b[2J\n": "+"})
+        self.assertNotRegex(self.obstacles(base, with_case(base, 0, input="x"))[0][1], "[\x00-\x1f]")
+
+
+class SeveralRuns(unittest.TestCase):
+    def test_every_pair_is_there_in_the_order_of_the_runs(self) -> None:
+        side = side_by_side([run_of(BETTER, name) for name in "abc"])
+        self.assertEqual([(0, 1), (0, 2), (1, 2)], [(pair.base, pair.candidate) for pair in side.pairs])
+
+    def test_a_run_that_cannot_be_compared_has_no_rank_and_is_no_test(self) -> None:
+        stranger = run_of({"Z": "+"}, "stranger")
+        side = side_by_side([run_of(BETTER, "a"), stranger, run_of(WORSE, "b")])
+        self.assertEqual((RankSet(1, 1), None, RankSet(2, 2)), side.ranks)
+        self.assertEqual(1, side.tests)
+        self.assertEqual([False, True, False], [pair.comparison is not None for pair in side.pairs])
+        self.assertEqual(Fraction(2, 256), side.pairs[1].adjusted_p)
+
+    def test_ranks_are_among_the_runs_that_were_compared(self) -> None:
+        others = {name.replace("case", "other"): marks for name, marks in BETTER.items()}
+        side = side_by_side([run_of(BETTER, "a"), run_of(WORSE, "b"), run_of(others, "c"), run_of(others, "d")])
+        self.assertEqual((RankSet(1, 1), RankSet(2, 2), RankSet(1, 2), RankSet(1, 2)), side.ranks)
+
+    def test_names_that_stand_twice_are_told_apart(self) -> None:
+        self.assertEqual(("a (run 1)", "b", "a (run 3)"), labels_of(["a", "b", "a"]))
+
+    def test_one_run_has_no_pair(self) -> None:
+        side = side_by_side([run_of(BETTER)])
+        self.assertEqual(((), (None,)), (side.pairs, side.ranks))
+
+    def test_runs_without_cases_are_not_compared(self) -> None:
+        self.assertEqual("no-common-case", two_of({}, {}).pairs[0].obstacles[0].code)
+
+
+if __name__ == "__main__":
+    unittest.main()

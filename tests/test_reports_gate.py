@@ -1,0 +1,104 @@
+"""The gate: which rules a candidate breaks, rule by rule and on their edges."""
+from __future__ import annotations
+
+import re
+import unittest
+from collections.abc import Mapping
+from fractions import Fraction
+
+from benchkit.reports.gate import Gate, Rules, gate_of
+from benchkit.reports.text_gate import gate_text
+from tests.comparison_samples import BETTER, WORSE, two_of
+
+
+def gate(base: Mapping[str, str], candidate: Mapping[str, str], rules: Rules = Rules()) -> Gate:  # noqa: B008
+    """The gate's answer; the rules are frozen."""
+    side = two_of(base, candidate)
+    comparison = side.pairs[0].comparison
+    assert comparison is not None
+    return gate_of(comparison, side.runs[1].totals, rules)
+
+
+def broken(base: Mapping[str, str], candidate: Mapping[str, str], rules: Rules = Rules()) -> list[str]:  # noqa: B008
+    """The codes of the rules that are broken."""
+    return [result.code for result in gate(base, candidate, rules).broken]
+
+
+def fallen(lost: int, of: int = 20) -> dict[str, str]:
+    """So many of the cases fail, in one trial each."""
+    return {f"c{number:02}": "-" if number < lost else "+" for number in range(of)}
+
+
+class TheRules(unittest.TestCase):
+    def test_a_fall_needs_both_a_small_p_and_more_than_the_allowed_drop(self) -> None:
+        for lost, rules, expected in (
+                (0, Rules(), []), (5, Rules(), []), (6, Rules(), ["drop"]), (20, Rules(), ["drop"]),
+                (6, Rules(alpha=Fraction(1, 32)), []), (6, Rules(alpha=Fraction(1, 31)), ["drop"]),
+                (5, Rules(alpha=Fraction(1)), ["drop"]), (20, Rules(alpha=Fraction(0)), []),
+                (6, Rules(max_drop=Fraction(3, 10)), []), (6, Rules(max_drop=Fraction(29, 100)), ["drop"]),
+                (20, Rules(max_drop=Fraction(1)), [])):
+            with self.subTest(lost=lost, rules=rules):
+                self.assertEqual(expected, broken(fallen(0), fallen(lost), rules))
+
+    def test_a_rise_is_no_fall(self) -> None:
+        self.assertEqual([], broken(WORSE, BETTER))
+        self.assertEqual([], broken(BETTER, BETTER))
+
+    def test_incomplete_trials_of_the_candidate_need_to_be_allowed(self) -> None:
+        base, candidate = {"A": "++"}, {"A": "+n"}
+        self.assertEqual(["incomplete"], broken(base, candidate))
+        self.assertEqual([], broken(base, candidate, Rules(allow_incomplete=True)))
+        self.assertEqual([], broken(candidate, base))
+
+    def test_incomplete_trials_count_in_cases_that_the_base_does_not_have(self) -> None:
+        self.assertEqual(["incomplete"], broken({"A": "++"}, {"A": "++", "B": "+t"}))
+
+    def test_strict_refuses_any_case_that_was_a_stable_pass(self) -> None:
+        base, candidate = {"A": "++", "B": "++"}, {"A": "+-", "B": "++"}
+        self.assertEqual([], broken(base, candidate))
+        self.assertEqual(["strict"], broken(base, candidate, Rules(strict=True)))
+        self.assertEqual([], broken(candidate, base, Rules(strict=True)))
+        self.assertEqual([], broken({"A": "+-"}, {"A": "--"}, Rules(strict=True)))
+
+    def test_all_broken_rules_are_named(self) -> None:
+        candidate = {**WORSE, "more": "n+++"}
+        self.assertEqual(["drop", "incomplete", "strict"], broken(BETTER, candidate, Rules(strict=True)))
+
+    def test_nothing_judged_on_both_sides_is_no_fall(self) -> None:
+        found = gate({"A": "n"}, {"A": "+"})
+        self.assertEqual([], list(found.broken))
+        self.assertIn("nothing is known of a fall", found.results[0].text)
+
+
+class ItsText(unittest.TestCase):
+    def text(self, base: Mapping[str, str], candidate: Mapping[str, str], rules: Rules) -> str:
+        side = two_of(base, candidate)
+        comparison = side.pairs[0].comparison
+        assert comparison is not None
+        return gate_text(side, side.pairs[0], gate_of(comparison, side.runs[1].totals, rules))
+
+    def test_the_first_line_is_the_verdict_and_the_broken_rules_come_first(self) -> None:
+        lines = self.text(fallen(0), {**fallen(6), "new": "n"}, Rules(strict=True)).splitlines()
+        self.assertEqual([
+            "refused (2 of 3 rules broken): candidate against base",
+            "  broken  mean pass^1 changed by -30.0 points over 20 cases, sign-flip p 0.0312: a fall by more than",
+            "          0.0 points with p below 0.05",
+            "  broken  1 of 21 trials of the candidate are incomplete",
+            "  held    0 cases of 20 passed every time and do not any more", ""], lines[:6])
+
+    def test_an_accepted_candidate_is_not_called_the_same(self) -> None:
+        text = self.text(fallen(0), fallen(5), Rules())
+        self.assertTrue(text.startswith("accepted (none of 2 rules broken): candidate against base\n"))
+        self.assertIn("no fall by more than 0.0 points with p below 0.05 was found", " ".join(text.split()))
+        self.assertNotIn("same", text.split("sameness")[0])
+
+    def test_lost_cases_are_always_listed(self) -> None:
+        for lost in (0, 1, 20):
+            with self.subTest(lost=lost):
+                text = self.text(fallen(0), fallen(lost), Rules())
+                self.assertIn(f"  cases         {lost} lost, 0 won, {20 - lost} tied\n", text)
+                self.assertEqual(lost, len(re.findall(r"^  c\d\d +1 of 1 +0 of 1 +-100.0  one trial$", text, re.M)))
+
+
+if __name__ == "__main__":
+    unittest.main()
