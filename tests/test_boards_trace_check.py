@@ -108,6 +108,11 @@ def add_a_result(events: Events) -> None:
     count_anew(events)
 
 
+def lose_a_call_with_its_result(events: Events) -> None:
+    drop("tool/call")(events)
+    drop_and_count_anew("tool/result")(events)
+
+
 def swap_two_words(events: Events) -> None:
     one, other = of(events, "context/system")["data"], of(events, "context/user")["data"]
     one["text"], other["text"] = other["text"], one["text"]
@@ -163,6 +168,7 @@ BREAKS: dict[str, tuple[str, Callable[[Events], None]]] = {
     "a result twice": (named.CALLS, add_a_result),
     "a call lost": (named.CALLS, drop_and_count_anew("tool/call")),
     "a call without result": (named.CALLS, drop_and_count_anew("tool/result")),
+    "a call lost with its result": (named.CALLS, lose_a_call_with_its_result),
     "a call that was not said": (named.CALLS, set_data("tool/call", "arguments", "{}")),
     "a word changed in what was shown": (named.REQUESTS, set_data("context/user", "text", "Which is it!")),
     "a word left out of what was shown": (named.REQUESTS, drop_and_count_anew("context/user", 1)),

@@ -1,9 +1,8 @@
 """Whether a trace agrees with itself and with the log beside it: the model could see it if and only if it was logged.
 
-A segment without a trial line of its session is
-abandoned (a kill or a signal came before the line) and counted; that is no violation. In memory are one segment, and
-a few hundred bytes for each trial line. What does not live here: the invariants of one trial
-(trace_invariants.py), damage and shapes of events (trace_reading.py).
+A segment without a trial line of its session is abandoned (a kill or a signal came before the line) and counted; that
+is no violation. In memory are one segment, and some 700 bytes for each trial line. What does not live here: the
+invariants of one trial (trace_invariants.py), damage and shapes of events (trace_reading.py).
 """
 from __future__ import annotations
 

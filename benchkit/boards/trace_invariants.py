@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from benchkit.basics.canonical import short_digest, text_digest
 from benchkit.basics.names import shown_line
@@ -88,14 +89,11 @@ def _closed(events: Sequence[Event], due: Due) -> Iterator[str]:
 
 def gaps_in(events: Sequence[Event], due: Due | None = None) -> Iterator[str]:
     """Where `seq` has a gap."""
-    for expected, event in zip(_following(events), events, strict=True):
+    expected = 0
+    for event in events:
         if event.seq != expected:
             yield f"seq is {event.seq}, not {expected}"
-
-
-def _following(events: Sequence[Event]) -> Iterator[int]:
-    yield 0
-    yield from (event.seq + 1 for event in events[:-1])
+        expected = event.seq + 1
 
 
 def _order(events: Sequence[Event], due: Due) -> Iterator[str]:
@@ -122,15 +120,16 @@ def _step_of(event: Event, heard: int) -> int:
 
 
 def _calls(events: Sequence[Event], due: Due) -> Iterator[str]:
-    for before, event in zip([None, *events], [*events, None], strict=True):
-        if event is not None and event.type == RESULT and (
-                before is None or before.type != CALL or before.data["call_id"] != event.data["call_id"]):
-            yield f"result {shown_line(event.data['call_id'], 20)} answers no call"
-        if before is not None and before.type == CALL and (event is None or event.type != RESULT):
+    for before, event in pairwise(events):
+        call_id = shown_line(str(event.data.get("call_id")), 20)
+        if event.type == RESULT and (before.type != CALL or before.data["call_id"] != event.data["call_id"]):
+            yield f"result {call_id} answers no call"
+        if event.type == CALL and (before.type != MESSAGE or before.data["text"] != event.data["arguments"]):
+            yield f"call {call_id} is not the message before it"
+        if before.type == CALL and event.type != RESULT:
             yield f"call {shown_line(before.data['call_id'], 20)} has no result"
-        if event is not None and event.type == CALL and (
-                before is None or before.type != MESSAGE or before.data["text"] != event.data["arguments"]):
-            yield f"call {shown_line(event.data['call_id'], 20)} is not the message before it"
+        if before.type == MESSAGE and before.data["request"] is not None and event.type not in (CALL, END):
+            yield f"the message of step {before.step} is neither a call nor the last"
 
 
 def _requests(events: Sequence[Event], due: Due) -> Iterator[str]:
