@@ -66,7 +66,8 @@ def main(argv: "list[str] | None" = None) -> int:
 def report(options: argparse.Namespace) -> int:
     """Read the runs, write what was asked for, print the text."""
     from benchkit.reports.text import text_report
-    outputs = {flag: path for flag in OUTPUT_FLAGS if (path := getattr(options, flag.lstrip("-"))) is not None}
+    given = {flag: getattr(options, flag.lstrip("-")) for flag in OUTPUT_FLAGS}
+    outputs = {flag: path for flag, path in given.items() if path is not None}
     refuse_outputs(outputs, options.runs)
     runs = reports_of(options.runs)
     side = compared(runs, options.margin)

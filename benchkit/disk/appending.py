@@ -137,7 +137,8 @@ class AppendFile:
     def _lost(self, error: OSError) -> Surroundings:
         reason = error.strerror or type(error).__name__
         return Surroundings(
-            f"{shown_path(self._path)} cannot be written: {reason}; what was recorded before stays")
+            f"{shown_path(self._path)} cannot be written: {reason}; what was recorded before stays, and the same "
+            f"command goes on once this is mended")
 
     def close(self) -> None:
         """Release the lock. Closing twice does nothing."""
