@@ -67,6 +67,11 @@ Flaky cases
   B     2 of 3  label: expected bug, got spam (1 of 1)
   and 1 case of 4 may be, as the unknown trials go
 
+  B: trial 1 passed, trial 3 failed (label: expected bug, got spam)
+    passed                                         | failed
+    answer 1                                       | answer 3
+    differs from character 8 on
+
 Cases that never pass
   case  passed             fails most often by
   C     0 of 1, 2 unknown  label: expected bug, got spam (1 of 1)

@@ -19,6 +19,7 @@ from benchkit.reports.paint import NO_PAINT, Paint
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.text_cases import case_lines, flaky_lines, main_failure, never_lines, passed_cell
 from benchkit.reports.text_failures import confusion_lines, failure_lines, unjudged_lines
+from benchkit.reports.text_flaky import flaky_output_lines
 from benchkit.reports.text_pairs import side_by_side_text
 from benchkit.reports.text_rates import about_lines, coverage_lines, pass_lines, tag_lines
 from benchkit.reports.text_speed import attempt_lines, latency_lines, token_lines
@@ -84,7 +85,7 @@ def _sections(paint: Paint) -> tuple[Section, ...]:
         Section("Why trials failed", lambda run: (*failure_lines(run), *confusion_lines(run))),
         Section("By tag", tag_lines),
         Section("Case by case", lambda run: case_lines(run, paint)),
-        Section("Flaky cases", flaky_lines),
+        Section("Flaky cases", lambda run: (*flaky_lines(run), *flaky_output_lines(run))),
         Section("Cases that never pass", never_lines),
         Section("Incomplete trials", unjudged_lines),
         Section("Latency", latency_lines),

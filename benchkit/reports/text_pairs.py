@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from benchkit.reports.case_differences import CaseDifference, Outcome
 from benchkit.reports.cautions import count_of
-from benchkit.reports.columns import INDENT, Column, left, right, table, wrapped
+from benchkit.reports.columns import INDENT, WIDTH, Column, clipped, left, right, table, wrapped
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures_as_text import (
     NOT_AVAILABLE,
@@ -32,17 +32,18 @@ def side_by_side_text(side: SideBySide, paint: Paint = NO_PAINT) -> str:
     """All runs in a table, then every pair; ends in a newline."""
     lines = [paint.strong("Side by side"), *runs_lines(side)]
     for pair in side.pairs:
-        lines += ["", paint.strong(title_of(side, pair)), *pair_lines(side, pair, paint)]
+        lines += ["", paint.strong(clipped(title_of(side, pair), WIDTH)), *pair_lines(side, pair, paint)]
     return "\n".join(lines) + "\n"
 
 
 def runs_lines(side: SideBySide) -> Iterator[str]:
     """A line for each run: how often it passes, the ranks it may hold, what is not known of it."""
     k = min(run.record.trials for run in side.runs)
+    all_pass = f", pass^{k}: how often all of {k} pass" if k > 1 else ""
     yield from wrapped(
-        f"pass^1: share of tries that pass; pass^{k}: of cases that pass {count_of(k, 'try', 'tries')} of "
-        f"{k}, in percent (a range where incomplete trials leave it open); 95 %: interval for other such cases; "
-        f"rank: those left open at 5 % after Holm over {count_of(side.tests, 'compared pair')}", INDENT)
+        f"percent; pass^1: how often one try passes{all_pass} (a range where incomplete trials leave it open); 95 %: "
+        "interval for other such cases; rank: what is left open at 5 % after Holm over "
+        f"{count_of(side.tests, 'compared pair')}", INDENT)
     columns = [left("run", flexible=True), right("pass^1"), right("95 %"), *_last_columns(k), right("rank"),
                left("incomplete"), left("system", flexible=True)]
     yield from table(columns, (_run_row(side, place, run, k) for place, run in enumerate(side.runs)))
