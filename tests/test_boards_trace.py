@@ -325,7 +325,7 @@ class Stories(InAFolder):
         from benchkit.boards.trace_reading import Segment
         for kind in KNOWN_EVENT_TYPES:
             with self.subTest(kind):
-                self.assertGreater(len(list(story_of(Segment(0, (event(kind),), False)))), 1)
+                self.assertGreater(len(list(story_of(Segment(0, (event(kind),))))), 1)
 
 
 if __name__ == "__main__":

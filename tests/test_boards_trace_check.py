@@ -11,12 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchkit.basics.canonical import close_line, text_digest
+from benchkit.basics.canonical import close_line
 from benchkit.basics.errors import Interrupted, Unusable
 from benchkit.basics.values import Cell, ErrorFacts, Failure, Reply
 from benchkit.boards import trace_invariants as named
 from benchkit.boards.game import Rules
 from benchkit.boards.trace_check import MOST_NAMED, verify
+from benchkit.boards.trace_events import event_of
+from benchkit.boards.trace_views import opening_of, sent_in
 from benchkit.running.plan import Selection
 from benchkit.trial_log.lines import TrialLine
 from tests.toy_game import ANSWER, CASES, LOOK, ROBOT, Batch, Robot, timed_out, toy_pack
@@ -145,10 +147,19 @@ def move_a_segment_to_another_session(events: Events) -> None:
 
 
 def say_more_and_sign_it(events: Events) -> None:
-    """Another word in the prompt, and everything that follows from it signed anew but for the trial line."""
+    """Another word in the prompt, and every request signed anew: only the trial line tells."""
     of(events, "context/user")["data"]["text"] = "Which is it? It is red."
-    for number in (0, 1):
-        of(events, "assistant/message", number)["data"]["request"] = text_digest(str(number))[:16]
+    first = [event_of(event) for event in events[: events.index(of(events, "trial/start", 1))]]
+    opening = opening_of(first)
+    assert opening is not None
+    for number, sent in enumerate(sent_in(first)):
+        request = opening.request(sent.messages, Robot().settings(), 1001)
+        of(events, "assistant/message", number)["data"]["request"] = request
+
+
+def repeat_a_segment_at_once(events: Events) -> None:
+    end = events.index(of(events, "trial/start", 1))
+    events[end:end] = events[:end]
 
 
 BREAKS: dict[str, tuple[str, Callable[[Events], None]]] = {
@@ -159,6 +170,7 @@ BREAKS: dict[str, tuple[str, Callable[[Events], None]]] = {
     "a first event lost": (named.ORDER, drop("trial/start")),
     "a message at another step": (named.ORDER, set_step),
     "two ends": (named.ORDER, end_twice),
+    "a segment twice, side by side": (named.ORDER, repeat_a_segment_at_once),
     "another geometry": (named.ORDER, change_geometry),
     "a segment lost": (named.SEGMENTS, lose_a_segment),
     "a segment twice": (named.SEGMENTS, repeat_a_segment),

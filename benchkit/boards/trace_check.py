@@ -121,5 +121,5 @@ def _take(segment: Segment, due: dict[SegmentKey, Due], findings: _Findings) -> 
         findings.add(SEGMENTS, place, "its trial line has a second segment")
     else:
         findings.abandoned += 1
-        for what in () if segment.is_torn else gaps_in(segment.events):
+        for what in gaps_in(segment.events):
             findings.add(SEQ, place, what)

@@ -15,7 +15,7 @@ from benchkit.basics import strict_json
 from benchkit.basics.canonical import SUM_BYTES, is_whole
 from benchkit.basics.errors import Unusable
 from benchkit.basics.values import Cell
-from benchkit.boards.trace_events import END, KNOWN_EVENT_TYPES, START, Event, SegmentKey, event_of
+from benchkit.boards.trace_events import END, KNOWN_EVENT_TYPES, Event, SegmentKey, event_of
 from benchkit.disk.whole_files import shown_path
 from benchkit.trial_log.landmarks import NamedDamage
 from benchkit.trial_log.lines import Damage
@@ -28,14 +28,10 @@ _TYPE = re.compile(rb'"type":"([^"\\]{1,60})","v":1$')
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The events of one trial, in order. `offset` is where its first line begins in the file.
-
-    `is_torn`: damage stands before, between or behind its events, so that some may be lost.
-    """
+    """The events of one trial, in order. `offset` is where its first line begins in the file."""
 
     offset: int
     events: tuple[Event, ...]
-    is_torn: bool
 
     @property
     def key(self) -> SegmentKey:
@@ -69,15 +65,11 @@ def refuse(found: FoundDamage) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A whole line; `number` is None where the first lines were passed over.
-
-    `is_torn`: damage stands between it and the whole line before it.
-    """
+    """A whole line; `number` is None where the first lines were passed over."""
 
     number: int | None
     offset: int
     data: bytes
-    is_torn: bool
 
 
 class TraceReader:
@@ -100,18 +92,17 @@ class TraceReader:
         Raises Unusable for a whole line that is no event.
         """
         events: list[Event] = []
-        offset, is_torn = start, False
+        offset = start
         for line in self._whole_lines(start, on_damage):
             event = self._event_in(line)
-            if events and (event.key != events[0].key or event.type == START):
-                yield Segment(offset, tuple(events), is_torn or line.is_torn)
+            if events and event.key != events[0].key:
+                yield Segment(offset, tuple(events))
                 events = []
             if not events:
-                offset, is_torn = line.offset, line.is_torn
+                offset = line.offset
             events.append(event)
-            is_torn = is_torn or line.is_torn
         if events:
-            yield Segment(offset, tuple(events), is_torn or bool(self._tail))
+            yield Segment(offset, tuple(events))
 
     def segment_at(self, offset: int) -> Segment:
         """The segment whose first line begins at `offset`. Raises Unusable if there is none."""
@@ -137,20 +128,18 @@ class TraceReader:
 
     def _whole_lines(self, start: int, on_damage: Callable[[FoundDamage], None]) -> Iterator[_Line]:
         """The whole lines; the damage behind the last of them is then in `_tail`."""
-        self._tail, is_torn = [], False
+        self._tail = []
         for number, (offset, length, data) in enumerate(self._source.lines(start), 1):
             self._size = offset + length
             if self._named.covers(offset, length):
-                is_torn = True
-            elif data is None or not is_whole(data):
+                continue
+            if data is None or not is_whole(data):
                 self._tail.append(FoundDamage(Damage(offset, length), self._where(number, offset)))
-            else:
-                is_torn = is_torn or bool(self._tail)
-                for found in self._tail:
-                    on_damage(found)
-                self._tail.clear()
-                yield _Line(number if start == 0 else None, offset, data, is_torn)
-                is_torn = False
+                continue
+            for found in self._tail:
+                on_damage(found)
+            self._tail.clear()
+            yield _Line(number if start == 0 else None, offset, data)
 
     def _event_in(self, line: _Line) -> Event:
         try:
