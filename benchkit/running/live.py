@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TextIO
 
@@ -23,6 +24,9 @@ from benchkit.tasks.cases import in_split, read_cases
 from benchkit.tasks.judging import judge
 from benchkit.tasks.task import Task, load_task
 from benchkit.trial_log.reader import TrialLog, read_log
+
+MOST_KEPT = 1024
+"""Verdicts kept: checks are pure, and most systems repeat themselves, so progress costs next to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,4 +105,8 @@ def record_live(order: Order, log: TrialLog | None, edges: Edges) -> Ended:
 
 def _verdicts(task: Task, cases: Sequence[Case]) -> Callable[[str, str], str]:
     by_id = {case.id: case for case in cases}
-    return lambda case_id, output: judge(task, by_id[case_id], output).verdict
+
+    @lru_cache(maxsize=MOST_KEPT)
+    def verdict(case_id: str, output: str) -> str:
+        return judge(task, by_id[case_id], output).verdict
+    return verdict
