@@ -79,25 +79,20 @@ def _built(job: Job, pack: Pack, reword: Reword | None) -> Sequence[Case]:
         raise
     except Exception as error:
         raise Unusable(f"{place} raised {type(error).__name__}: {shown_line(str(error))}") from error
-    folded: set[str] = set()
-    for number, case in enumerate(cases, 1):
-        _check_case(f"{place}, question {number}", case)
-        if case.id.casefold() in folded:
-            raise Unusable(f"{place}, question {number}: the id {case.id} stands twice, but for case")
-        folded.add(case.id.casefold())
-    return cases
+    kept = tuple(_as_kept(f"{place}, question {number}", case) for number, case in enumerate(cases, 1))
+    _check_ids(place, kept)
+    return kept
 
 
-def _check_case(place: str, case: object) -> None:
-    """Raise Unusable unless it is a case that reads back from its line as it is."""
+def _as_kept(place: str, case: object) -> Case:
+    """The case as it reads back from its line: what is asked is what is kept. Raises Unusable if there is none."""
     if not isinstance(case, Case) or not isinstance(case.id, str) or not case.id or shown_line(case.id) != case.id:
         raise Unusable(f"{place} is no Case with an id of one line")
     try:
         back, _ = _case_of(strict_json.parse(line_of(case)))
     except (TypeError, ValueError, RecursionError) as error:
-        raise Unusable(f"{place} ({case.id}) is not JSON that can be kept: {error}") from None
-    if canonical([back.input, back.expected]) != canonical([case.input, case.expected]):
-        raise Unusable(f"{place} ({case.id}) reads back as another question")
+        raise Unusable(f"{place} ({case.id}) is not JSON that can be kept: {shown_line(str(error))}") from None
+    return back
 
 
 def line_of(case: Case) -> bytes:
@@ -126,7 +121,7 @@ def read_questions(
     if data and not data.endswith(b"\n"):
         raise Unusable(f"{shown_path(path)}: its last line is cut off; put the file back as it was")
     cases = tuple(case for case, _ in pairs)
-    _check_ids(path, cases)
+    _check_ids(shown_path(path), cases)
     wrong = _altered(pairs, cases_sha256)
     if not wrong and sha256_hex(data) != questions_sha256:
         wrong = ("the order or the form of its lines",)
@@ -155,11 +150,11 @@ def _case_of(value: JSON) -> tuple[Case, str]:
                 fields.texts("tags")), fields.text("sha256")
 
 
-def _check_ids(path: Path, cases: Iterable[Case]) -> None:
+def _check_ids(place: str, cases: Iterable[Case]) -> None:
     seen: set[str] = set()
     for case in cases:
         if case.id.casefold() in seen:
-            raise Unusable(f"{shown_path(path)}: case {case.id} stands twice, but for case")
+            raise Unusable(f"{place}: the id {case.id} stands twice, but for case")
         seen.add(case.id.casefold())
 
 

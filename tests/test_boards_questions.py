@@ -1,0 +1,442 @@
+"""Questions: made through two gates, kept with their truth, checked on every read."""
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from benchkit.basics.clock import Clock
+from benchkit.basics.errors import Surroundings, TrialError, Unusable
+from benchkit.basics.fields import Fields
+from benchkit.basics.values import JSON, Case, Reply, Request, Usage
+from benchkit.boards.job import BatchGate, FromPack, FromTask, Job, JobLimits
+from benchkit.boards.llm_cache import CachedRewording, Rewording
+from benchkit.boards.pack import Baseline, Pack
+from benchkit.boards.pack_loading import load_pack
+from benchkit.boards.question_gates import (
+    LEAK,
+    NO_ANSWER,
+    PROBLEM,
+    REPEAT,
+    Dropped,
+    GateFigures,
+    figures_of,
+    figures_to_wire,
+    leaked_terms,
+)
+from benchkit.boards.questions import Questions, line_of, make_questions, read_questions, rules_of, write_questions
+from benchkit.boards.task_pack import pack_of_task
+from benchkit.boards.usage import Tokens
+from benchkit.systems.system import Loaded
+from benchkit.tasks.cases import in_split, read_cases
+from benchkit.tasks.task import load_task
+from tests.boards_packs import PackTest
+
+ROOT = Path(__file__).resolve().parent.parent
+WIDE = BatchGate(1, 1.0, 1.0)
+
+
+def job(count: int = 6, seed: int = 1, **more: Any) -> Job:
+    """A job of the small pack, its batch gate wide open."""
+    return Job("mine", FromPack("tiny", count, seed), ("baselines:even",), **{"batch_gate": WIDE, **more})
+
+
+def raising(*given: object) -> Any:
+    """A function of a pack that fails."""
+    raise KeyError("secret")
+
+
+class TheEmissionGate(PackTest):
+    def dropped(self, pack: Pack, **more: Any) -> tuple[Dropped, ...]:
+        return make_questions(job(**more), pack).figures.dropped
+
+    def test_good_questions_all_pass_in_order(self) -> None:
+        made = make_questions(job(), self.tiny())
+        self.assertEqual([f"T-{number}" for number in range(1, 7)], [case.id for case in made.cases])
+        self.assertEqual((6, 6, ()), (made.figures.made, made.figures.kept, made.figures.dropped))
+
+    def test_a_question_with_a_problem_is_dropped_with_its_words(self) -> None:
+        self.assertEqual((Dropped("T-13", PROBLEM, "13 brings bad luck"),), self.dropped(self.tiny(), seed=12))
+
+    def test_a_question_without_an_answer_is_dropped(self) -> None:
+        pack = replace(self.tiny(), answer_key=lambda case: "" if case.id == "T-2" else "x")
+        self.assertEqual((Dropped("T-2", NO_ANSWER, "it has no answer"),), self.dropped(pack))
+
+    def test_a_leak_is_found_wherever_a_solver_looks_and_however_cased(self) -> None:
+        pack = self.tiny()
+        plain = pack.payload
+
+        def payload(case: Case, geometry: str) -> JSON:
+            view = plain(case, geometry)
+            assert isinstance(view, dict)
+            return {**view, "note": f"TRUTH={case.expected}".upper()} if case.id == "T-3" else view
+
+        def messages(view: JSON, budget: float | None, steps: int | None) -> Sequence[dict[str, str]]:
+            assert isinstance(view, dict)
+            text = view["observations"][0]["text"]
+            return [{"role": "user", "content": text + (" Truth=odd" if " 3 " in text else "")}]
+
+        def schema(view: JSON) -> dict[str, JSON] | None:
+            assert isinstance(view, dict)
+            return {"const": "truth=odd"} if " 3 " in view["observations"][0]["text"] else None
+
+        for name, leaking in (("payload", replace(pack, payload=payload)), ("messages", replace(
+                pack, messages=messages)), ("schema", replace(pack, schema=schema))):
+            for geometry in ("single", "gated"):
+                with self.subTest(where=name, geometry=geometry):
+                    self.assertEqual((Dropped("T-3", LEAK, "a solver is shown 'truth=odd'"),),
+                                     self.dropped(leaking, geometry=geometry))
+
+    def test_a_leak_in_the_menu_is_found(self) -> None:
+        pack = self.tiny()
+        assert pack.market is not None
+        tools = pack.market.tools
+        leaking = replace(pack, market=replace(pack.market, tools=lambda case: [
+            replace(tool, says=f"truth={case.expected}") if case.id == "T-3" else tool  # type: ignore[type-var]
+            for tool in tools(case)]))
+        self.assertEqual([("T-3", LEAK)], [(one.case, one.reason) for one in self.dropped(leaking, geometry="gated")])
+        self.assertEqual((), self.dropped(leaking))
+
+    def test_a_question_that_repeats_another_is_dropped_and_the_first_kept(self) -> None:
+        pack = self.tiny()
+
+        def same(case: Case, geometry: str) -> JSON:
+            first = replace(case, input={"number": 1, "ask": "Is 1 even or odd?"})
+            return pack.payload(first if case.id == "T-4" else case, geometry)
+
+        def deaf(view: JSON, budget: float | None, steps: int | None) -> Sequence[dict[str, str]]:
+            found = pack.messages(view, budget, steps)
+            return [{"role": "user", "content": found[0]["content"].replace("5", "2")}]
+
+        self.assertEqual((Dropped("T-4", REPEAT, "its payload is that of T-1"),),
+                         self.dropped(replace(pack, payload=same)))
+        self.assertEqual((Dropped("T-5", REPEAT, "it asks what T-2 asks"),), self.dropped(replace(pack, messages=deaf)))
+
+    def test_what_is_dropped_is_counted_by_reason(self) -> None:
+        figures = GateFigures(4, 1, (Dropped("a", LEAK, "x"), Dropped("b", LEAK, "y"), Dropped("c", REPEAT, "z")))
+        self.assertEqual({LEAK: 2, REPEAT: 1}, figures.dropped_by_reason)
+
+    def test_what_is_asked_is_what_reads_back(self) -> None:
+        odd = Case("a", "s", {"number": 1, "ask": "x", "pair": (1, 2)}, "odd", ("t",))
+        made = make_questions(job(), replace(self.tiny(), build=lambda seed, count, llm: [odd]))
+        self.assertEqual((replace(odd, input={"number": 1, "ask": "x", "pair": [1, 2]}),), made.cases)
+
+    def test_a_pack_that_fails_is_one_line_with_pack_case_and_function(self) -> None:
+        pack = self.tiny()
+        for broken, words in (
+            (replace(pack, build=raising), "pack tiny: build raised KeyError"),
+            (replace(pack, build=lambda seed, count, llm: [5]),  # type: ignore[list-item]
+             "question 1 is no Case"),
+            (replace(pack, build=lambda seed, count, llm: [Case("a\n", "s", 1, 1)]), "question 1 is no Case"),
+            (replace(pack, build=lambda seed, count, llm: [Case("a", "s", float("nan"), 1)]), "(a) is not JSON"),
+            (replace(pack, build=lambda seed, count, llm: [Case("a", "s", 2**60, 1)]), "(a) is not JSON"),
+            (replace(pack, build=lambda seed, count, llm: [Case("a", "s", raising, 1)]),  # type: ignore[arg-type]
+             "(a) is not JSON"),
+            (replace(pack, build=lambda seed, count, llm: [Case("a", "s", 1, 1), Case("A", "s", 2, 1)]),
+             "the id A stands twice, but for case"),
+            (replace(pack, problems=raising), "pack tiny, case T-1: problems or answer_key raised KeyError"),
+            (replace(pack, payload=raising), "pack tiny, case T-1: payload raised KeyError"),
+        ):
+            with self.subTest(words=words), self.assertRaises(Unusable) as caught:
+                make_questions(job(), broken)
+            self.assertIn(words, str(caught.exception))
+
+    def test_leaks_are_looked_for_alike_in_any_text(self) -> None:
+        pack = self.tiny()
+        case = pack.build(1, 1, None)[0]
+        self.assertEqual(("truth=odd",), leaked_terms(pack, case, "xx TRUTH=ODD xx"))
+        self.assertEqual((), leaked_terms(pack, case, "truth = odd"))
+
+
+class TheBatchGate(PackTest):
+    def blocked(self, pack: Pack | None = None, **gate: Any) -> tuple[str, ...]:
+        return make_questions(job(batch_gate=replace(WIDE, **gate)), pack or self.tiny()).figures.blocked
+
+    def test_answers_and_blind_headlines_are_counted(self) -> None:
+        figures = make_questions(job(count=5), self.tiny()).figures
+        self.assertEqual({"odd": 3, "even": 2}, figures.answers)
+        # even: right 2 of 5, always brief; (0.4 + 1) / 2. buyer says hint, which is brief, and never right
+        self.assertEqual({"even": 0.7, "buyer": 0.5}, figures.blind)
+        self.assertEqual((), figures.blocked)
+
+    def test_in_gated_the_blind_baselines_play_the_game(self) -> None:
+        figures = make_questions(job(count=5, geometry="gated"), self.tiny()).figures
+        self.assertEqual({"even": 0.7, "buyer": 0.8}, figures.blind)
+
+    def test_the_jobs_limits_hold_for_the_blind_baselines(self) -> None:
+        one_step = make_questions(job(count=5, geometry="gated", limits=JobLimits(steps=1)), self.tiny())
+        self.assertEqual(0.5, one_step.figures.blind["buyer"])
+
+    def test_a_broken_hard_gate_lowers_a_blind_headline(self) -> None:
+        pack = self.tiny()
+        rude = Baseline("rude", lambda view, seed, messages: "damn", False, "0" * 64, pack.payload)
+        figures = make_questions(job(count=4), replace(pack, baselines={"rude": rude})).figures
+        self.assertEqual({"rude": 0.0}, figures.blind)
+
+    def test_a_batch_that_would_measure_nothing_is_blocked_with_every_reason(self) -> None:
+        for gate, words in (
+            ({"least_questions": 7}, "6 of 6 questions are left, fewer than least_questions = 7"),
+            ({"most_one_answer": 0.4}, "3 of 6 questions have the answer 'odd', more than most_one_answer = 0.4"),
+            ({"most_blind_score": 0.6}, "baselines:even solves it without seeing the truth: its headline is 0.750"),
+        ):
+            with self.subTest(gate=gate):
+                self.assertIn(words, "; ".join(self.blocked(**gate)))
+        self.assertEqual(4, len(self.blocked(least_questions=7, most_one_answer=0.4, most_blind_score=0.6)))
+
+    def test_a_limit_that_is_met_exactly_blocks_nothing(self) -> None:
+        self.assertEqual((), self.blocked(least_questions=6, most_one_answer=0.5, most_blind_score=0.75))
+
+    def test_the_baseline_that_sees_the_truth_has_no_part_in_it(self) -> None:
+        self.assertNotIn("oracle", make_questions(job(), self.tiny()).figures.blind)
+
+    def test_a_batch_without_any_question_is_blocked_and_nothing_else_is_said(self) -> None:
+        pack = replace(self.tiny(), problems=lambda case: ["no"])
+        self.assertEqual(("0 of 6 questions are left, fewer than least_questions = 1",), self.blocked(pack))
+
+    def test_a_baseline_or_a_judge_that_fails_is_one_line(self) -> None:
+        pack = self.tiny()
+
+        def only(answer: Callable[..., Any]) -> Pack:
+            return replace(pack, baselines={"mine": Baseline("mine", answer, False, "0" * 64, pack.payload)})
+        for broken, words in (
+            (only(raising), "pack tiny, case T-1: baselines:mine raised KeyError"),
+            (only(lambda view, seed, messages: 5), "pack tiny, case T-1: baselines:mine gave int, not text"),
+            (replace(pack, tracks=tuple(replace(track, judge=raising) for track in pack.tracks)),
+             "cannot be judged: track right raised KeyError"),
+        ):
+            with self.subTest(words=words), self.assertRaises(Unusable) as caught:
+                make_questions(job(), broken)
+            self.assertIn(words, str(caught.exception))
+
+    def test_figures_read_back_the_same(self) -> None:
+        figures = GateFigures(4, 2, (Dropped("a", LEAK, "x"),), {"odd": 2}, {"even": 0.5}, ("few",))
+        self.assertEqual(figures, figures_of(Fields(json.loads(json.dumps(figures_to_wire(figures))))))
+
+    def test_wrong_figures_are_named(self) -> None:
+        wire = figures_to_wire(GateFigures(4, 2, (Dropped("a", LEAK, "x"),), {"odd": 2}, {"even": 0.5}, ()))
+        for change in ({"made": -1}, {"blind": {"even": 2}}, {"blind": {"even": True}}, {"answers": {"odd": "2"}},
+                       {"dropped": [{"case": "a", "reason": "mood", "detail": "x"}]}, {"blocked": "no"}, {"more": 1}):
+            with self.subTest(change=change), self.assertRaises(ValueError) as caught:
+                figures_of(Fields({**wire, **change}))
+            self.assertIn(next(iter(change)), str(caught.exception))
+
+
+class RealQuestions(PackTest):
+    def test_the_example_pack_passes_its_gates_in_both_geometries(self) -> None:
+        pack = load_pack("early_warning", [ROOT])
+        for geometry in ("single", "gated"):
+            asked = Job("x", FromPack("early_warning", 12, 7), ("baselines:silent",), geometry)
+            figures = make_questions(asked, pack).figures
+            self.assertEqual((12, 12, ()), (figures.made, figures.kept, figures.blocked))
+
+    def test_a_task_gives_its_first_cases(self) -> None:
+        cases = in_split(read_cases(ROOT / "cases.json"), "development")
+        pack = pack_of_task(load_task("triage_task", [ROOT]), cases, ["ignores_instructions"])
+        asked = Job("x", FromTask("triage_task", "cases.json", count=5), ("baselines:keywords",), batch_gate=WIDE)
+        made = make_questions(asked, pack)
+        self.assertEqual(cases[:5], made.cases)
+        self.assertEqual({"constant", "most-common", "keywords"}, set(made.figures.blind))
+        everything = replace(asked, asks=FromTask("triage_task", "cases.json"))
+        self.assertEqual(cases, make_questions(everything, pack).cases)
+
+    def test_a_task_cannot_be_asked_in_gated(self) -> None:
+        cases = in_split(read_cases(ROOT / "cases.json"), "development")
+        asked = Job("x", FromTask("triage_task", "cases.json"), ("baselines:keywords",), "gated")
+        with self.assertRaises(Unusable) as caught:
+            make_questions(asked, pack_of_task(load_task("triage_task", [ROOT]), cases))
+        self.assertIn("cannot be asked in gated", str(caught.exception))
+
+    def test_rules_are_those_of_the_job(self) -> None:
+        rules = rules_of(job(geometry="gated", limits=JobLimits(steps=2, budget=1.5)))
+        self.assertEqual(("gated", 1.5, 2), (rules.geometry, rules.budget, rules.steps))
+
+
+class KeptQuestions(PackTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.path = self.home / "cases.jsonl"
+        self.made = make_questions(job(count=3), self.tiny())
+        write_questions(self.path, self.made)
+
+    def read(self, accept: bool = False) -> tuple[str, ...]:
+        return read_questions(self.path, self.made.cases_sha256, self.made.sha256, accept_altered=accept).altered
+
+    def refused(self) -> str:
+        with self.assertRaises(Unusable) as caught:
+            self.read()
+        self.assertIn("cases.jsonl", str(caught.exception))
+        return str(caught.exception)
+
+    def put(self, *lines: bytes) -> None:
+        self.path.write_bytes(b"".join(lines))
+
+    def test_questions_read_back_the_same(self) -> None:
+        kept = read_questions(self.path, self.made.cases_sha256, self.made.sha256)
+        self.assertEqual((self.made.cases, ()), (kept.cases, kept.altered))
+
+    def test_the_same_job_makes_the_same_bytes(self) -> None:
+        again = make_questions(job(count=3), self.tiny())
+        self.assertEqual(self.made.sha256, again.sha256)
+        self.assertEqual(self.path.read_bytes(), b"".join(again.lines))
+
+    def test_an_altered_question_is_named_and_read_only_when_that_is_accepted(self) -> None:
+        first, second, third = self.made.lines
+        self.put(first, second.replace(b'"expected":"even"', b'"expected":"odd"'), third)
+        self.assertIn("case T-2 is not as this batch was made with", self.refused())
+        self.assertIn("--accept-altered", self.refused())
+        self.assertEqual(("T-2",), self.read(accept=True))
+
+    def test_an_altered_question_with_a_digest_to_match_is_named_too(self) -> None:
+        first, _, third = self.made.lines
+        self.put(first, line_of(replace(self.made.cases[1], expected="odd")), third)
+        self.assertIn("case T-2", self.refused())
+
+    def test_every_other_change_is_named_in_words(self) -> None:
+        first, second, third = self.made.lines
+        for lines, words in (
+            ((first, third), "case T-2 (it is missing)"),
+            ((*self.made.lines, line_of(Case("T-9", "s", 1, 1))), "case T-9 (it was added)"),
+            ((second, first, third), "the order or the form of its lines"),
+            ((first, second.replace(b",", b", "), third), "the order or the form of its lines"),
+            ((first, line_of(replace(self.made.cases[1], split="other")), third), "the order or the form"),
+        ):
+            with self.subTest(words=words):
+                self.put(*lines)
+                self.assertIn(words, self.refused())
+                self.assertEqual(1, len(self.read(accept=True)))
+
+    def test_a_line_that_is_no_question_is_refused_even_then(self) -> None:
+        first, second, third = self.made.lines
+        for lines, words in (
+            ((first, b"{}\n"), "line 2: id is missing"),
+            ((first, b"\n", second), "line 2: it is not JSON"),
+            ((first, second[:40]), "its last line is cut off"),
+            ((first, second.replace(b'"sha256"', b'"sha"'), third), "line 2: sha256 is missing"),
+            ((first, second.replace(b'"id":"T-2"', b'"id":2'), third), "line 2: id is 2, not a text"),
+            ((first, second.replace(b'"id":"T-2"', b'"id":"a\\u001b"'), third), "line 2: id is"),
+            ((first, second, second), "the id T-2 stands twice"),
+            ((first, b"\xff\n"), "line 2: it is not UTF-8"),
+        ):
+            self.put(*lines)
+            for accept in (False, True):
+                with self.subTest(words=words, accept=accept), self.assertRaises(Unusable) as caught:
+                    self.read(accept)
+                self.assertIn(words, str(caught.exception))
+
+    def test_no_questions_are_an_empty_file(self) -> None:
+        none = Questions((), GateFigures(0, 0))
+        write_questions(self.path, none)
+        self.assertEqual((), read_questions(self.path, {}, none.sha256).cases)
+
+
+class RewordingQuestions(PackTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.asked: list[str] = []
+        self.cache = self.home / "_llm_cache"
+
+    def ask(self, prompt: str) -> Reply:
+        self.asked.append(prompt)
+        return Reply(f"{prompt} (asked {len(self.asked)})", usage=Usage(10, 2))
+
+    def rewording(self, **more: Any) -> CachedRewording:
+        return CachedRewording(self.cache, "m:x", more.pop("ask", self.ask), **more)
+
+    def test_a_model_may_reword_and_is_asked_once_for_ever(self) -> None:
+        first = self.rewording()
+        made = make_questions(job(count=2), self.tiny(), first)
+        self.assertEqual(2, len(self.asked))
+        self.assertEqual(Tokens(2, 2, 20, 4), first.used)
+        again = self.rewording(ask=None)
+        self.assertEqual(made, make_questions(job(count=2), self.tiny(), again))
+        self.assertEqual("absent:cache_only", again.used.to_wire())
+
+    def test_a_prompt_that_comes_twice_is_asked_once(self) -> None:
+        rewording = self.rewording(regenerate=True)
+        self.assertEqual(rewording("a"), rewording("a"))
+        self.assertEqual(["a"], self.asked)
+
+    def test_regenerating_asks_again_and_replaces_the_answer(self) -> None:
+        self.rewording()("a")
+        self.assertEqual("a (asked 2)", self.rewording(regenerate=True)("a"))
+        self.assertEqual("a (asked 2)", self.rewording(ask=None)("a"))
+
+    def test_another_system_has_answers_of_its_own(self) -> None:
+        self.rewording()("a")
+        CachedRewording(self.cache, "m:y", self.ask)("a")
+        self.assertEqual(["a", "a"], self.asked)
+
+    def test_offline_a_prompt_without_an_answer_is_exit_3(self) -> None:
+        with self.assertRaises(Surroundings) as caught:
+            self.rewording(ask=None)("a\nb")
+        self.assertIn("has no answer of m:x to 'a\\\\nb'; run once without --offline", str(caught.exception))
+
+    def test_an_answer_is_kept_as_received(self) -> None:
+        for text in ("", "\r\n x \r\n", "\u00e4\ufffd\U0001f600"):
+            CachedRewording(self.cache, "m:x", lambda prompt, text=text: Reply(text), regenerate=True)("a")  # type: ignore
+            self.assertEqual(text, self.rewording(ask=None)("a"))
+
+    def test_a_spoilt_file_is_named(self) -> None:
+        self.rewording()("a")
+        next(self.cache.iterdir()).write_bytes(b"\xff")
+        with self.assertRaises(Unusable) as caught:
+            self.rewording()("a")
+        self.assertIn("is not UTF-8 at byte 0; delete it, or ask again with --regen", str(caught.exception))
+
+    def test_a_server_that_says_nothing_of_tokens_is_not_a_server_that_was_not_asked(self) -> None:
+        rewording = self.rewording(ask=lambda prompt: Reply("x"))
+        rewording("a")
+        self.assertEqual("absent:not_reported", rewording.used.to_wire())
+
+
+class FakeSystem:
+    """A system that notes what is done with it."""
+
+    def __init__(self, error: TrialError | None = None) -> None:
+        self.calls: list[object] = []
+        self.error = error
+
+    def open(self) -> dict[str, JSON]:
+        self.calls.append("open")
+        return {}
+
+    def settings(self) -> dict[str, JSON]:
+        return {}
+
+    def warm(self) -> Loaded:
+        self.calls.append("warm")
+        return Loaded(0.0)
+
+    def answer(self, request: Request) -> Reply:
+        self.calls.append((request.messages, request.seed, request.schema, request.deadline))
+        if self.error:
+            raise self.error
+        return Reply("said")
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+
+class AskingTheRewordingModel(PackTest):
+    def test_it_is_opened_at_the_first_call_only(self) -> None:
+        system = FakeSystem()
+        ask = Rewording("m:x", system, Clock(monotonic=lambda: 100.0), 30.0)
+        self.assertEqual([], system.calls)
+        ask("a")
+        ask("b")
+        ask.close()
+        self.assertEqual(["open", "warm", ([{"role": "user", "content": "a"}], 1000, None, 130.0),
+                          ([{"role": "user", "content": "b"}], 1000, None, 130.0), "close"], system.calls)
+
+    def test_no_answer_is_a_matter_of_the_surroundings(self) -> None:
+        ask = Rewording("m:x", FakeSystem(TrialError("Timeout", "no whole reply within 30 s")), Clock(), 30.0)
+        with self.assertRaises(Surroundings) as caught:
+            ask("a")
+        self.assertIn("m:x was to reword the questions, and did not answer: no whole reply", str(caught.exception))
+
+
+if __name__ == "__main__":
+    import unittest
+    unittest.main()
