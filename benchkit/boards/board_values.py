@@ -7,7 +7,7 @@ What does not live here: making a board (board_making.py, standings.py, samples.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from benchkit.basics.values import JSON
@@ -305,6 +305,7 @@ class SystemFacts:
     output_per_second  tokens, a ratio of sums; None: unknown
     warm, cold       seconds of whole trials; in `gated` a trial is the sum of its requests
     attempts         cells that took more than one attempt
+    said             how many answers said each word, as the pack reads them (`said_key`), most first
     """
 
     system: str
@@ -317,6 +318,7 @@ class SystemFacts:
     cold: LatencyColumn
     incomplete: Mapping[str, int]
     attempts: int
+    said: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,18 @@ from collections.abc import Sequence
 from benchkit.pages.html import Html, element
 from benchkit.pages.scales import number, percent
 
-SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")
-"""One for each series colour of the style sheet, so that no series is told by its colour alone."""
+SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring", "down", "plus", "bow")
+"""So that no series is told by its colour alone; with the colours, 18 series are told apart."""
+COLOURS = 6
+"""Series colours of the style sheet."""
 _PATHS = {
     "square": "M-4-4H4V4H-4Z",
     "triangle": "M0-5L5 4H-5Z",
     "diamond": "M0-5.5L5.5 0L0 5.5L-5.5 0Z",
     "cross": "M-4-4L4 4M-4 4L4-4",
+    "down": "M0 5L5-4H-5Z",
+    "plus": "M-1.7-5H1.7V-1.7H5V1.7H1.7V5H-1.7V1.7H-5V-1.7H-1.7Z",
+    "bow": "M-5-4.5L5 4.5V-4.5L-5 4.5Z",
 }
 STRETCH = 1000
 """The width of the inner coordinates of stretched drawings."""
@@ -71,7 +76,7 @@ def shape(series: int, place: float, top: float, title: str = "", class_: str = 
 
 def series_class(series: int) -> str:
     """The class that gives a series (from 1) its colour and its dashes."""
-    return f"series-{(series - 1) % len(SHAPES) + 1}"
+    return f"series-{(series - 1) % COLOURS + 1}"
 
 
 def interval(low: float, high: float, top: float, class_: str = "interval", reach: float = 4) -> Html:
