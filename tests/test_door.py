@@ -74,6 +74,10 @@ class Streams(unittest.TestCase):
             with self.subTest(flags=flags):
                 self.assertEqual((141, "line\n", ""), self.python(self.LONG, "| head -n 1", flags))
 
+    def test_a_reader_that_has_left_before_a_short_text_came_is_the_same(self) -> None:
+        late = "import time; time.sleep(0.3); sys.exit(door.run('x.py', lambda: door.put('short\\n') or 0))"
+        self.assertEqual((141, "", ""), self.python(late, "| true"))
+
     def test_a_full_disk_behind_stdout_is_one_line_and_3(self) -> None:
         self.assertEqual((3, "", "x.py: No space left on device; nothing more was written\n"),
                          self.python(self.LONG, "> /dev/full"))

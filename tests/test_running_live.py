@@ -7,7 +7,7 @@ import unittest
 from dataclasses import replace
 from typing import Any
 
-from benchkit.basics.clock import Clock, StopWish
+from benchkit.basics.clock import Budget, Clock, StopWish
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Interrupted, Unusable
 from benchkit.basics.values import Reply, Request
@@ -26,7 +26,7 @@ class Live(InAFolder):
         self.cases = put_cases(self.folder)
         self.log = self.folder / "always.jsonl"
         self.stop = StopWish()
-        self.edges = Edges((self.folder,), 0.0, lambda line: None, None, Clock(), self.stop)
+        self.edges = Edges((self.folder,), 7.0, lambda line: None, None, Clock(), self.stop)
 
     def wish(self, **more: Any) -> Wish:
         made = Wish("baselines:always", "parity_task", str(self.cases), "development", 2, self.log,
@@ -39,10 +39,13 @@ class Live(InAFolder):
 
 class FromAWish(Live):
     def test_an_order_holds_the_cases_of_the_split_and_who_is_asked(self) -> None:
-        order = self.order(budget_s=3.0)
-        self.assertEqual((["two", "three"], ["baselines:always"], 3.0, 2),
-                         ([case.id for case in order.cases], list(order.systems), order.budget.seconds, order.trials))
+        order = self.order()
+        self.assertEqual((["two", "three"], ["baselines:always"], 2),
+                         ([case.id for case in order.cases], list(order.systems), order.trials))
         self.assertFalse(self.log.exists())
+
+    def test_the_budget_counts_from_the_start_of_the_process(self) -> None:
+        self.assertEqual(Budget(self.edges.start, 3.0), self.order(budget_s=3.0).budget)
 
     def test_what_cannot_be_used_is_refused(self) -> None:
         for more, words in (
