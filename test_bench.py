@@ -18,7 +18,7 @@ from benchkit.reports.run_report import report_of
 from benchkit.reports.text import first_screen, text_report
 from benchkit.trial_log.writer import LogWriter
 from harness import RUN_DESCRIPTION_FIELDS
-from tests.doors import ROOT, door
+from tests.doors import ROOT, Told, door
 from tests.fake_ollama import says, silent, status
 from tests.river import MODEL, NOWHERE, River, RiverWithServer
 
@@ -426,14 +426,23 @@ class Signalled(RiverWithServer):
                "def system(name, options): return Sleeper()\n")
 
     def during_request(
-        self, number: int, act: Callable[[subprocess.Popen[bytes]], None], prefix: tuple[str, ...] = (),
-    ) -> subprocess.Popen[bytes]:
-        """Start a run, and do something to it when its request of this number has arrived."""
-        self.server.delay_s = 0.12
-        process = self.start(*self.flags.split(), prefix=prefix)
-        self.wait_for(lambda: len(self.server.chats()) >= number)
-        act(process)
-        return process
+        self, number: int, act: Callable[[subprocess.Popen[bytes]], None], answers_after_s: float,
+        prefix: tuple[str, ...] = (),
+    ) -> Told:
+        """What a run told to which something was done when its request of this number had arrived."""
+        processes: list[subprocess.Popen[bytes]] = []
+
+        def acts(seen: Any) -> None:
+            if len(self.server.chats()) == number:
+                act(processes[0])
+                self.server.closing.wait(answers_after_s)
+        self.server.on_chat = acts
+        processes.append(self.start(*self.flags.split(), prefix=prefix))
+        told = self.ended(processes[0])
+        self.server.on_chat = lambda seen: None
+        self.server.stop()
+        self.server.start()
+        return told
 
     def test_a_signal_ends_it_in_order_with_the_command_to_go_on(self) -> None:
         for number, code, name in ((signal.SIGINT, 130, "SIGINT"), (signal.SIGTERM, 143, "SIGTERM"),
@@ -441,13 +450,12 @@ class Signalled(RiverWithServer):
             with self.subTest(number=number):
                 self.log.unlink(missing_ok=True)
                 self.server.seen.clear()
-                told = self.ended(self.during_request(2, partial(send, number)))
+                told = self.during_request(2, partial(send, number), answers_after_s=20.0)
                 self.assertEqual((code, ""), (told.code, told.stdout))
                 self.assertEqual(f"bench.py: stopped by {name}; what ended before is in recorded/smol.jsonl; go on "
                                  f"with: python3 {ROOT / 'bench.py'} {self.flags}\n", told.stderr)
                 self.assertEqual(("interrupted", self.every_cell(2)[:1]), (self.lines()[-1]["reason"], self.trials()))
                 self.assertFalse(self.recording.exists())
-        self.server.delay_s = 0.0
         asked = len(self.server.chats())
         self.well(self.bench())
         self.assertEqual((5, self.every_cell(2)), (len(self.server.chats()) - asked, self.trials()))
@@ -466,9 +474,8 @@ class Signalled(RiverWithServer):
         self.assertEqual(["session", "plan", "system", "loaded"], [line["kind"] for line in self.lines()])
 
     def test_a_hangup_is_ignored_under_nohup(self) -> None:
-        process = self.during_request(1, partial(send, signal.SIGHUP),
-                                      prefix=("sh", "-c", 'trap "" HUP; exec "$@"', "sh"))
-        told = self.ended(process)
+        told = self.during_request(1, partial(send, signal.SIGHUP), answers_after_s=0.3,
+                                   prefix=("sh", "-c", 'trap "" HUP; exec "$@"', "sh"))
         self.assertEqual((0, ""), (told.code, told.stderr))
         self.assertEqual(self.every_cell(2), self.trials())
 
