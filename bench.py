@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from benchkit.recordings.recording import Recording
     from benchkit.running.live import Wish
     from benchkit.running.session import Order
+    from benchkit.tasks.task import Task
     from benchkit.trial_log.reader import TrialLog
 
 
@@ -131,18 +132,19 @@ def record_and_show(options: argparse.Namespace, start: float, words: "Sequence[
     from benchkit.basics.clock import Clock, StopWish
     from benchkit.disk.whole_files import refuse_other
     from benchkit.basics.errors import Surroundings
-    from benchkit.running.live import Edges, log_at, order_of, record_live
+    from benchkit.running.live import Edges, log_at, order_of, record_live, verdicts_of
+    from benchkit.tasks.task import load_task
 
     edges = Edges(door.folders(), start, door.say, None if options.quiet else sys.stderr, Clock(), StopWish())
     path = log_path(options)
     refuse_other(path.with_suffix(".json"), "recording")
     log = log_at(path, options.accept_damage)
-    wish = wish_of(options, path, log, words)
-    order = order_of(wish, edges)
+    task = load_task(task_name(options, log), edges.folders)
+    order = order_of(wish_of(options, path, log, words), task, edges)
     if options.dry_run:
         return dry_run(order, log)
-    ended = record_live(order, log, edges)
-    show(order, options.cases, ended.reason)
+    ended = record_live(order, log, edges, verdicts_of(task, order.cases))
+    show(order, task, options.cases, ended.reason)
     if ended.sentence is not None:
         raise Surroundings(ended.sentence)
     return door.DONE
@@ -163,6 +165,12 @@ def log_path(options: argparse.Namespace) -> "Path":
     return Path(options.log)
 
 
+def task_name(options: argparse.Namespace, log: "TrialLog | None") -> str:
+    """--task, or that of the log, or the default."""
+    planned = None if log is None else log.plan
+    return str(options.task or (planned.task.module if planned else door.DEFAULT_TASK))
+
+
 def wish_of(options: argparse.Namespace, path: "Path", log: "TrialLog | None", words: "Sequence[str]") -> "Wish":
     """What the flags ask for. Those not given are taken from the log, and else from the defaults.
 
@@ -175,7 +183,6 @@ def wish_of(options: argparse.Namespace, path: "Path", log: "TrialLog | None", w
     plan = None if log is None else log.plan
     return Wish(
         system=options.system or (plan.systems[0] if plan else door.DEFAULT_SYSTEM),
-        task=options.task or (plan.task.module if plan else door.DEFAULT_TASK),
         cases=options.cases,
         split=options.split or (plan.split if plan else door.DEFAULT_SPLIT),
         trials=options.trials or (plan.trials if plan else door.DEFAULT_TRIALS),
@@ -195,7 +202,7 @@ def dry_run(order: "Order", log: "TrialLog | None") -> int:
     return door.DONE
 
 
-def show(order: "Order", cases: str, reason: "str | None") -> None:
+def show(order: "Order", task: "Task", cases: str, reason: "str | None") -> None:
     """Convert the log, judge the recording, and print the first screen of the report and how to go on."""
     from benchkit.basics.clock import Clock
     from benchkit.recordings.converting import recording_of
@@ -209,7 +216,7 @@ def show(order: "Order", cases: str, reason: "str | None") -> None:
     recording = recording_of(read_log(order.log, accept_damage=order.accept_damage), None)
     keep_recording(order.log.with_suffix(".json"), recording)
     circumstances = Circumstances(Clock().stamp(), environment({}))
-    record = judge_recording(recording, order.task, order.cases, circumstances)
+    record = judge_recording(recording, task, order.cases, circumstances)
     door.put(first_screen(report_of(record, order.log.stem)))
     door.put("\n" + ending(order, cases, reason, recording))
 
@@ -232,7 +239,7 @@ def ending(order: "Order", cases: str, reason: "str | None", recording: "Recordi
     name = order.log.stem
     judged, report = os.path.join("runs", f"{name}.json"), os.path.join("runs", f"{name}-report.json")
     commands["judge again"] = order.command.beside(
-        "harness.py", "run", "--task", order.task.module, "--cases", cases,
+        "harness.py", "run", "--task", order.title.module, "--cases", cases,
         "--system", f"replay:{order.log.with_suffix('.json')}", "--split", order.split,
         "--trials", str(recording.trials), "--out", judged)
     commands["report"] = order.command.beside("report.py", judged, "--out", report)

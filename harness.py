@@ -136,22 +136,24 @@ def recorded(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
     from benchkit.basics.errors import Surroundings, Unusable
     from benchkit.recordings.converting import recording_of
     from benchkit.recordings.judged import with_measured_latency
-    from benchkit.running.live import Edges, Wish, log_at, order_of, record_live
+    from benchkit.running.live import Edges, Wish, log_at, order_of, record_live, verdicts_of
+    from benchkit.tasks.task import load_task
     from benchkit.trial_log.reader import read_log
 
     out = out_of(options, options.system)
     if out.suffix == ".jsonl":
         raise Unusable(f"--out {out}: the log goes beside it under this name; give one that ends in .json")
     edges = Edges(door.folders(), options.start, door.say, sys.stderr, Clock(), StopWish())
+    task = load_task(options.task or door.DEFAULT_TASK, edges.folders)
     order = order_of(Wish(
-        system=options.system, task=options.task or door.DEFAULT_TASK, cases=options.cases,
+        system=options.system, cases=options.cases,
         split=options.split or door.DEFAULT_SPLIT, trials=options.trials or door.DEFAULT_TRIALS,
-        log=out.with_suffix(".jsonl"), command=Command("harness.py", options.words)), edges)
-    ended = record_live(order, log_at(order.log), edges)
+        log=out.with_suffix(".jsonl"), command=Command("harness.py", options.words)), task, edges)
+    ended = record_live(order, log_at(order.log), edges, verdicts_of(task, order.cases))
     if ended.sentence is not None:
         raise Surroundings(f"{ended.sentence}; what was recorded is in {order.log}; go on with: {order.command}")
     recording = recording_of(read_log(order.log), options.system)
-    return with_measured_latency(judged(recording, order.task, order.cases)), out
+    return with_measured_latency(judged(recording, task, order.cases)), out
 
 
 def judged(recording: "Recording", task: "Task", cases: "tuple[Case, ...]") -> "RunRecord":

@@ -93,7 +93,7 @@ def order(
                for case, text in asks.items()}
     names = [ROBOT, "toys:doll"]
     made = Order(
-        log=log, systems=dict(zip(names, robots, strict=False)), task=TASK,
+        log=log, systems=dict(zip(names, robots, strict=False)), title=TASK.title,
         cases=tuple(Case(case, "development", case, "yes") for case in cases), prompts=prompts, split="development",
         trials=trials, budget=Budget(0.0, None), timeout_s=5.0, command=Command("bench.py", ("--quiet",)))
     return replace(made, **more)

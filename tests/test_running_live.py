@@ -11,8 +11,10 @@ from benchkit.basics.clock import Budget, Clock, StopWish
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Interrupted, Unusable
 from benchkit.basics.values import Reply, Request
-from benchkit.running.live import Edges, Wish, log_at, order_of, record_live
-from benchkit.running.session import Order
+from benchkit.running.live import Edges, Wish, log_at, order_of, record_live, verdicts_of
+from benchkit.running.session import Ended, Order
+from benchkit.tasks.task import load_task
+from benchkit.trial_log.reader import TrialLog
 from tests.recordings_samples import put_cases, put_task
 from tests.running_samples import Robot
 from tests.test_tasks_task import InAFolder
@@ -29,12 +31,16 @@ class Live(InAFolder):
         self.edges = Edges((self.folder,), 7.0, lambda line: None, None, Clock(), self.stop)
 
     def wish(self, **more: Any) -> Wish:
-        made = Wish("baselines:always", "parity_task", str(self.cases), "development", 2, self.log,
+        made = Wish("baselines:always", str(self.cases), "development", 2, self.log,
                     Command("bench.py", ("--quiet",)))
         return replace(made, **more)
 
-    def order(self, **more: Any) -> Order:
-        return order_of(self.wish(**more), self.edges)
+    def order(self, task: str = "parity_task", **more: Any) -> Order:
+        return order_of(self.wish(**more), load_task(task, self.edges.folders), self.edges)
+
+    def record(self, order: Order, log: TrialLog | None) -> Ended:
+        task = load_task("parity_task", self.edges.folders)
+        return record_live(order, log, self.edges, verdicts_of(task, order.cases))
 
 
 class FromAWish(Live):
@@ -58,8 +64,8 @@ class FromAWish(Live):
 
     def test_it_is_recorded_and_found_again(self) -> None:
         self.assertIsNone(log_at(self.log))
-        self.assertEqual("complete", record_live(self.order(), None, self.edges).reason)
-        self.assertIsNone(record_live(self.order(), log_at(self.log), self.edges).reason)
+        self.assertEqual("complete", self.record(self.order(), None).reason)
+        self.assertIsNone(self.record(self.order(), log_at(self.log)).reason)
 
 
 class TheLogAsItIs(Live):
@@ -81,7 +87,7 @@ class TheLogAsItIs(Live):
 class Interruptions(Live):
     def interrupted(self, robot: Robot, number: int = signal.SIGTERM) -> str:
         with self.assertRaises(Interrupted) as caught:
-            record_live(replace(self.order(), systems={"baselines:always": robot}), log_at(self.log), self.edges)
+            self.record(replace(self.order(), systems={"baselines:always": robot}), log_at(self.log))
         self.assertEqual(143 if number == signal.SIGTERM else 130, caught.exception.exit_code)
         return str(caught.exception)
 
@@ -100,7 +106,7 @@ class Interruptions(Live):
 
     def test_the_handlers_are_put_back(self) -> None:
         before = signal.getsignal(signal.SIGINT)
-        record_live(self.order(), None, self.edges)
+        self.record(self.order(), None)
         self.assertIs(before, signal.getsignal(signal.SIGINT))
 
 

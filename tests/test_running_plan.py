@@ -25,6 +25,7 @@ from benchkit.running.plan import (
     named,
     refuse_changes,
     settings_differences,
+    usual_mend,
     work_left,
 )
 from benchkit.trial_log.lines import PlanLine
@@ -90,7 +91,11 @@ class WhatIsLeft(unittest.TestCase):
             ("a", False, Changes((), {"other:one": ("x",)}), False),
         ):
             with self.subTest(case=case, again=again, changes=changes):
-                self.assertEqual(left, is_left(self.LOG, Cell(SYSTEM, case, 1), changes, again))
+                self.assertEqual(left, is_left(self.LOG, Cell(SYSTEM, case, 1), changes, Selection(retry_errors=again)))
+
+    def test_all_run_again_where_that_is_asked_for(self) -> None:
+        for case in "abcde":
+            self.assertTrue(is_left(self.LOG, Cell(SYSTEM, case, 1), NO_CHANGES, Selection(again=True)))
 
     def test_each_runs_as_the_next_attempt(self) -> None:
         work = list(work_left(self.LOG, self.PLAN, NO_CHANGES, Selection(retry_errors=True)))
@@ -186,10 +191,10 @@ class WhatFits(unittest.TestCase):
 
     def test_changes_are_refused_with_all_that_differs_and_the_command_that_runs_it_again(self) -> None:
         log = self.log()
-        refuse_changes(log, Changes(), self.COMMAND)
+        refuse_changes(log, Changes(), usual_mend(self.COMMAND))
         with self.assertRaises(Unusable) as caught:
             refuse_changes(log, Changes(("mail-1",), {SYSTEM: ("options.top_k: 64 -> 1", "digest: \"a\" -> \"b\"")}),
-                           self.COMMAND)
+                           usual_mend(self.COMMAND))
         self.assertEqual(
             f"{self.path}: the prompt or schema of case mail-1 changed, and the settings of {SYSTEM} changed "
             '(options.top_k: 64 -> 1; digest: "a" -> "b") since it was recorded; run what changed again with '

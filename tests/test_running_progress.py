@@ -13,7 +13,17 @@ from unittest import mock
 
 from benchkit.basics.values import Cell, ErrorFacts, Failure, Outcome, Reply
 from benchkit.running.plan import Ahead, Assignment
-from benchkit.running.progress import ALL_EMPTY, Around, Lines, Progress, Terminal, duration, fitting, width_of
+from benchkit.running.progress import (
+    ALL_EMPTY,
+    Around,
+    Lines,
+    Progress,
+    Terminal,
+    Verdicts,
+    duration,
+    fitting,
+    width_of,
+)
 from benchkit.trial_log.lines import TrialLine
 
 AHEAD = Ahead(planned=640, recorded=10, chosen=100, first="dev-001, trial 1")
@@ -48,7 +58,7 @@ class World:
 
     def __init__(self, stream: Screen | None = None, ahead: Ahead = AHEAD) -> None:
         self.now, self.said = 0.0, list[str]()
-        self.progress = Progress(ahead, verdict, Around(stream, self.said.append, lambda: self.now))
+        self.progress = Progress(ahead, Verdicts(verdict), Around(stream, self.said.append, lambda: self.now))
 
     def trial(self, outcome: Outcome, case: str = "dev-001", takes_s: float = 2.0) -> None:
         cell = Cell("toys:robot", case, 1)

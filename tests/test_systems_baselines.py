@@ -81,6 +81,10 @@ class TheTasksOwn(Baselines):
         self.assertEqual("--system baselines:no\\x1bsuch: the task toy_task has no such baseline; there are coin, "
                          "constant, label, most-common, number, own, part, raises", str(caught.exception))
 
+    def test_without_a_task_there_is_none(self) -> None:
+        with self.assertRaisesRegex(Unusable, "belongs to a task"):
+            baseline_system("own", SystemOptions(Clock(), StopWish(), print, None, ()))
+
     def test_one_without_source_text_is_refused(self) -> None:
         with self.assertRaisesRegex(Unusable, "has no source text to be known by"):
             self.system("part")

@@ -13,7 +13,7 @@ from pathlib import Path
 from benchkit.basics.clock import Budget, Clock, StopWish
 from benchkit.basics.command import Command
 from benchkit.basics.errors import TrialError
-from benchkit.basics.values import JSON, Case, Message, Reply, Request, Timings, Usage
+from benchkit.basics.values import JSON, Case, Message, Reply, Request, TaskName, Timings, Usage
 from benchkit.boards.baseline_solvers import baseline_solver
 from benchkit.boards.game import Rules, games_of, prompts_of
 from benchkit.boards.pack import Baseline, Handed, Market, Pack, PriceList, Sources, Step, Track
@@ -25,7 +25,6 @@ from benchkit.running.engine import Witness
 from benchkit.running.plan import ALL, Ahead, Selection
 from benchkit.running.session import Ended, Order, Surrounds, record
 from benchkit.systems.system import Loaded, System
-from benchkit.tasks.task import Task
 from benchkit.trial_log.lines import TrialLine
 from benchkit.trial_log.reader import TrialLog, read_log
 from tests.trial_logs import NO_SYNC
@@ -85,10 +84,6 @@ def payload(case: Case, geometry: str) -> JSON:
 
 def looks_twice(view: Handed, seed: int, messages: Sequence[Message]) -> str:
     return LOOK if len(messages) < 6 else ANSWER
-
-
-def _never(*_given: object) -> None:
-    raise AssertionError("a game asks for nothing of this")
 
 
 def toy_pack(
@@ -158,11 +153,6 @@ def unwatched(ahead: Ahead) -> Iterator[Witness]:
     yield Nobody()
 
 
-def toy_task() -> Task:
-    """The least that a session asks of a task: its title."""
-    return Task("toys", "toys", "1", "0" * 64, _never, _never, _never, None, {}, ())  # type: ignore[arg-type]
-
-
 class Batch:
     """A folder with a log and a trace of the toy pack, recorded session by session."""
 
@@ -191,7 +181,7 @@ class Batch:
             "baselines:looker": baseline_solver(self.pack, "looker", self.cases, self.rules.geometry)}
         players = {name: Player(one, name, games, trace, Timing(self.clock, 60.0)) for name, one in playing.items()}
         order = Order(
-            log=self.log_path, systems=players, task=toy_task(), cases=self.cases,
+            log=self.log_path, systems=players, title=TaskName("toys", "toys", "1"), cases=self.cases,
             prompts=prompts_of(games), split="toys", trials=trials, budget=Budget(0.0, None), timeout_s=60.0,
             command=Command("board.py", ("run", "toys")), selection=selection, adds_systems=True, companion=trace)
         log = read_log(self.log_path) if self.log_path.exists() and self.log_path.stat().st_size else None

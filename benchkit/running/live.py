@@ -16,13 +16,13 @@ from benchkit.basics.command import Command
 from benchkit.basics.errors import Interrupted
 from benchkit.basics.values import Case
 from benchkit.running.plan import ALL, Ahead, Selection
-from benchkit.running.progress import Around, Progress
+from benchkit.running.progress import Around, Progress, Verdicts
 from benchkit.running.session import Ended, Order, Surrounds, prompts_of, record
 from benchkit.systems.loading import load_system
 from benchkit.systems.system import SystemOptions
 from benchkit.tasks.cases import in_split, read_cases
 from benchkit.tasks.judging import judge
-from benchkit.tasks.task import Task, load_task
+from benchkit.tasks.task import Task
 from benchkit.trial_log.reader import TrialLog, read_log
 
 MOST_KEPT = 1024
@@ -34,7 +34,6 @@ class Wish:
     """What a person typed: names and files, nothing opened yet. `command` is how it was asked."""
 
     system: str
-    task: str
     cases: str
     split: str
     trials: int
@@ -73,27 +72,26 @@ def log_at(path: Path, accept_damage: bool = False) -> TrialLog | None:
     return None if log.plan is None else log
 
 
-def order_of(wish: Wish, edges: Edges) -> Order:
-    """The order that a wish amounts to: task and cases read, the system made but not opened. Raises Unusable."""
-    task = load_task(wish.task, edges.folders)
+def order_of(wish: Wish, task: Task, edges: Edges) -> Order:
+    """The order that a wish for a task amounts to: cases read, the system made but not opened. Raises Unusable."""
     cases = in_split(read_cases(Path(wish.cases)), wish.split)
     system = load_system(wish.system, SystemOptions(
         clock=edges.clock, stop=edges.stop, say=edges.say, task=task, cases=cases, host=wish.host,
         allow_cloud=wish.allow_cloud), edges.folders)
     return Order(
-        log=wish.log, systems={wish.system: system}, task=task, cases=cases, prompts=prompts_of(task, cases),
+        log=wish.log, systems={wish.system: system}, title=task.title, cases=cases, prompts=prompts_of(task, cases),
         split=wish.split, trials=wish.trials,
         budget=Budget(edges.start, wish.budget_s), timeout_s=wish.timeout_s, command=wish.command,
         hardware=wish.hardware, selection=wish.selection, rerun_changed=wish.rerun_changed,
         accept_damage=wish.accept_damage)
 
 
-def record_live(order: Order, log: TrialLog | None, edges: Edges) -> Ended:
+def record_live(order: Order, log: TrialLog | None, edges: Edges, verdicts: Verdicts) -> Ended:
     """Record what is left; a signal ends it in order, and the error then says how to go on."""
-    verdict, around = _verdicts(order.task, order.cases), Around(edges.progress, edges.say, edges.clock.monotonic)
+    around = Around(edges.progress, edges.say, edges.clock.monotonic)
 
     def progress(ahead: Ahead) -> Progress:
-        return Progress(ahead, verdict, around)
+        return Progress(ahead, verdicts, around)
 
     with signals_as_wish(edges.stop, os._exit):
         try:
@@ -103,10 +101,11 @@ def record_live(order: Order, log: TrialLog | None, edges: Edges) -> Ended:
             raise Interrupted(interrupted.number, f"; {kept}; go on with: {order.command}") from None
 
 
-def _verdicts(task: Task, cases: Sequence[Case]) -> Callable[[str, str], str]:
+def verdicts_of(task: Task, cases: Sequence[Case]) -> Verdicts:
+    """The verdicts of a task on outputs over these cases."""
     by_id = {case.id: case for case in cases}
 
     @lru_cache(maxsize=MOST_KEPT)
     def verdict(case_id: str, output: str) -> str:
         return judge(task, by_id[case_id], output).verdict
-    return verdict
+    return Verdicts(verdict)

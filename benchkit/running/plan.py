@@ -24,12 +24,16 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which of the cells left this session runs. None and False: all of them, errors not again."""
+    """Which of the cells left this session runs. None and False: all of them, errors not again.
+
+    With `again` the cells that are recorded are run, too, as their next attempt.
+    """
 
     limit: int | None = None
     case: str | None = None
     retry_errors: bool = False
     systems: tuple[str, ...] | None = None
+    again: bool = False
 
     def holds(self, cell: Cell) -> bool:
         """Whether a cell is of the chosen case and systems."""
@@ -152,23 +156,27 @@ def settings_differences(before: JSON, now: JSON, place: str = "") -> tuple[str,
     return (f"{place}: {shown_line(canonical(before), 80)} -> {shown_line(canonical(now), 80)}",)
 
 
-def refuse_changes(log: TrialLog, changes: Changes, command: Command) -> None:
-    """Raise Unusable that names what differs, and the command that runs it again."""
+def usual_mend(command: Command) -> str:
+    """What bench.py can do where requests have changed."""
+    return f"run what changed again with {command.having('--changed', 'rerun')}, or choose another --log"
+
+
+def refuse_changes(log: TrialLog, changes: Changes, mend: str) -> None:
+    """Raise Unusable that names what differs; `mend` is what to do about it."""
     parts = []
     if changes.asks:
         parts.append(f"the prompt or schema of {named(changes.asks)} changed")
     for system, differences in (changes.settings or {}).items():
         parts.append(f"the settings of {shown_line(system)} changed ({'; '.join(differences)})")
     if parts:
-        raise Unusable(f"{log.path}: {', and '.join(parts)} since it was recorded; run what changed again with "
-                       f"{command.having('--changed', 'rerun')}, or choose another --log")
+        raise Unusable(f"{log.path}: {', and '.join(parts)} since it was recorded; {mend}")
 
 
-def is_left(log: Cells, cell: Cell, changes: Changes, retry_errors: bool) -> bool:
+def is_left(log: Cells, cell: Cell, changes: Changes, selection: Selection) -> bool:
     """Whether a cell is still to be run."""
-    if not log.is_recorded(cell) or changes.touches(cell):
+    if not log.is_recorded(cell) or changes.touches(cell) or selection.again:
         return True
-    return retry_errors and can_be_retried(log.error_type(cell))
+    return selection.retry_errors and can_be_retried(log.error_type(cell))
 
 
 def can_be_retried(error_type: str | None) -> bool:
@@ -182,14 +190,14 @@ def work_left(log: Cells, plan: PlanLine, changes: Changes, selection: Selection
     for cell in cells_of(plan):
         if selection.limit is not None and count >= selection.limit:
             return
-        if selection.holds(cell) and is_left(log, cell, changes, selection.retry_errors):
+        if selection.holds(cell) and is_left(log, cell, changes, selection):
             count += 1
             yield Assignment(cell, log.attempts(cell) + 1)
 
 
 def look_ahead(log: Cells, plan: PlanLine, changes: Changes, selection: Selection) -> Ahead:
     """Count what a session is to do; one pass, and no list of cells."""
-    cells = sum(1 for cell in cells_of(plan) if not is_left(log, cell, changes, selection.retry_errors))
+    cells = sum(1 for cell in cells_of(plan) if not is_left(log, cell, changes, selection))
     work = work_left(log, plan, changes, selection)
     first = next(work, None)
     return Ahead(

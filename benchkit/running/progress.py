@@ -18,12 +18,20 @@ from benchkit.running.plan import Ahead, Assignment
 from benchkit.trial_log.lines import TrialLine
 
 Verdict = Callable[[str, str], str]
-"""(case id, output) -> "pass", "fail" or "incomplete"."""
+"""(case id, output) -> a word, such as "pass", "fail" or "incomplete"."""
 PLAIN_EVERY_S, TERMINAL_EVERY_S = 10.0, 0.5
 EMPTY_OUTPUTS = 5
 ALL_EMPTY = (f"the first {EMPTY_OUTPUTS} outputs are all empty; look at the prompt and at the model's options "
              f"(num_predict, think) before it goes on like this")
 USUAL_COLUMNS = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """How an output is judged while it runs, and the words that are counted in the line of progress, in order."""
+
+    of: Verdict
+    words: tuple[str, ...] = ("pass", "fail", "incomplete")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +46,8 @@ class Around:
 class Progress:
     """Counts what is recorded and shows it. A daemon thread ticks, so that a long trial shows life too."""
 
-    def __init__(self, ahead: Ahead, verdict: Verdict, around: Around) -> None:
-        self._ahead, self._verdict, self._around = ahead, verdict, around
+    def __init__(self, ahead: Ahead, verdicts: Verdicts, around: Around) -> None:
+        self._ahead, self._verdicts, self._around = ahead, verdicts, around
         self._screen = _screen_of(around.stream)
         self._counts: Counter[str] = Counter()
         self._outputs = self._empty = 0
@@ -70,7 +78,7 @@ class Progress:
         if isinstance(line.outcome, Failure):
             self._counts["incomplete"] += 1
             return
-        self._counts[self._verdict(line.cell.case, line.outcome.output)] += 1
+        self._counts[self._verdicts.of(line.cell.case, line.outcome.output)] += 1
         self._outputs += 1
         self._empty += not line.outcome.output
         if self._outputs == self._empty == EMPTY_OUTPUTS:
@@ -81,8 +89,8 @@ class Progress:
     def line(self) -> str:
         """Where the run stands, in one line: what counts most comes first, for a narrow terminal cuts it."""
         counts, session = self._counts, self._counts.total()
-        text = (f"{self._ahead.recorded + session}/{self._ahead.planned} recorded; now {counts['pass']} pass, "
-                f"{counts['fail']} fail, {counts['incomplete']} incomplete")
+        counted = ", ".join(f"{counts[word]} {word}" for word in self._verdicts.words)
+        text = f"{self._ahead.recorded + session}/{self._ahead.planned} recorded; now {counted}"
         elapsed = 0.0 if self._start is None else self._around.monotonic() - self._start
         if session and elapsed > 0:
             rate = session / elapsed

@@ -19,7 +19,7 @@ from benchkit.basics.clock import Budget, Clock, StopWish
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Interrupted, Unusable
 from benchkit.basics.names import shown_line
-from benchkit.basics.values import JSON, Case
+from benchkit.basics.values import JSON, Case, TaskName
 from benchkit.running.engine import Answering, Limits, Stopped, Ways, Witness, run_trials
 from benchkit.running.environment import environment
 from benchkit.running.plan import (
@@ -34,6 +34,7 @@ from benchkit.running.plan import (
     look_ahead,
     refuse_changes,
     settings_differences,
+    usual_mend,
     work_left,
 )
 from benchkit.systems.system import Loaded, System
@@ -78,11 +79,12 @@ class Order:
     command         how it was asked, so that errors can offer the command that would be right
     adds_systems    whether a log of other systems is gone on with; else it is refused
     companion       a file that grows beside the log, if there is one
+    mend            what to do where requests have changed, in words; None: what bench.py can do
     """
 
     log: Path
     systems: Mapping[str, System]
-    task: Task
+    title: TaskName
     cases: tuple[Case, ...]
     prompts: Mapping[str, Prompt]
     split: str
@@ -96,6 +98,7 @@ class Order:
     accept_damage: bool = False
     adds_systems: bool = False
     companion: Companion | None = None
+    mend: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,7 @@ def wanted_plan(order: Order, log: TrialLog | None) -> PlanLine:
     """The plan that the order asks for; where systems may be added, with those that the log has already."""
     before = log.plan.systems if log is not None and log.plan is not None and order.adds_systems else ()
     return PlanLine(
-        kit=VERSION, task=order.task.title, split=order.split,
+        kit=VERSION, task=order.title, split=order.split,
         cases=tuple(PlannedCase(case.id, order.prompts[case.id].ask) for case in order.cases),
         trials=order.trials, systems=tuple(dict.fromkeys((*before, *order.systems))))
 
@@ -229,7 +232,7 @@ def _compare(
     check_fits(log, plan, order.command, order.adds_systems)
     changes = Changes(changed_asks(log, plan), {name: texts for name, texts in differences.items() if texts})
     if not order.rerun_changed:
-        refuse_changes(log, changes, order.command)
+        refuse_changes(log, changes, order.mend or usual_mend(order.command))
     return changes
 
 

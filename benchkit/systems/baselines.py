@@ -64,14 +64,17 @@ class Baseline:
 def baseline_system(name: str, options: SystemOptions) -> Baseline:
     """The baseline of that name: the task's own first, then the generic ones. Raises Unusable with the list."""
     cases = {case.id: case for case in options.cases}
-    own = options.task.baselines.get(name)
+    task = options.task
+    if task is None:
+        raise Unusable(f"--system baselines:{shown_line(name)}: a baseline of this kind belongs to a task")
+    own = task.baselines.get(name)
     if own is not None:
         return Baseline(own, source_sha256(own), cases)
     generic = GENERIC.get(name)
     if generic is not None:
-        return Baseline(generic(options.cases, right_answer(options.task)), source_sha256(generic), cases)
-    known = ", ".join(sorted({*options.task.baselines, *GENERIC}))
-    raise Unusable(f"--system baselines:{shown_line(name)}: the task {options.task.module} has no such baseline; "
+        return Baseline(generic(options.cases, right_answer(task)), source_sha256(generic), cases)
+    known = ", ".join(sorted({*task.baselines, *GENERIC}))
+    raise Unusable(f"--system baselines:{shown_line(name)}: the task {task.module} has no such baseline; "
                    f"there are {known}")
 
 

@@ -50,12 +50,15 @@ class System(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SystemOptions:
-    """What a door hands to every system. `say` takes a line for the person who waits (a sign of life)."""
+    """What a door hands to every system. `say` takes a line for the person who waits (a sign of life).
+
+    `task` is None where the cases are those of a question pack.
+    """
 
     clock: Clock
     stop: StopWish
     say: Callable[[str], None]
-    task: Task
+    task: Task | None
     cases: tuple[Case, ...]
     host: str | None = None
     allow_cloud: bool = False
