@@ -4,6 +4,7 @@
     python3 report.py runs/keywords.json                          the report of one run, as text
     python3 report.py runs/a.json runs/b.json --out report.json   of several, every pair compared; and as JSON
     python3 report.py runs/keywords.json --case ID                all trials of one case, output by output
+    python3 report.py runs/keywords.json --html report.html       a page to look at: figures, and every trial
     python3 report.py runs/keywords.json --markdown report.md     for a pull request or a job summary
     python3 report.py runs/keywords.json --junit report.xml       for CI: a case is a test, a flaky one a failure
     python3 report.py runs/keywords.json --csv trials.csv         one row per trial
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from benchkit.reports.run_report import RunReport
 
 
-OUTPUT_FLAGS = ("--out", "--markdown", "--junit", "--csv")
+OUTPUT_FLAGS = ("--out", "--html", "--markdown", "--junit", "--csv")
 
 
 def parser() -> door.Parser:
@@ -48,6 +49,7 @@ def parser() -> door.Parser:
     flags = door.Parser("report.py", __doc__)
     flags.add_argument("runs", nargs="+", metavar="RUN", help="a run record, as harness.py and bench.py write it")
     flags.add_argument("--out", metavar="JSON", help="write the report as JSON, too")
+    flags.add_argument("--html", metavar="FILE", help="write it as a page for a browser, too")
     flags.add_argument("--markdown", metavar="FILE", help="write it as Markdown, too")
     flags.add_argument("--junit", metavar="FILE", help="write it as JUnit XML, too")
     flags.add_argument("--csv", metavar="FILE", help="write all trials as CSV, too")

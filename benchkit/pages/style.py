@@ -60,11 +60,14 @@ a:hover { text-decoration-thickness: 2px; }
 :focus-visible { outline: 3px solid var(--focus); outline-offset: 2px; border-radius: 2px; }
 main:focus { outline: none; }
 :target { scroll-margin-top: 1rem; }
-article:target, .folded:target { box-shadow: -4px 0 0 var(--focus); }
+.folded:target { scroll-margin-top: 3.5rem; }
+li:target { scroll-margin-top: 9rem; }
+article:target, .folded:target, li:target { box-shadow: -4px 0 0 var(--focus); }
 code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace;
   font-size: .875em; }
 code { background: var(--panel); padding: .1em .3em; border-radius: 3px; }
-:is(th, td, h3) > code { background: none; padding: 0; }
+:is(th, td, h3, a) > code { background: none; padding: 0; }
+mark { background: var(--flaky-tint); color: inherit; box-shadow: inset 0 -2px 0 var(--flaky); }
 .quiet { color: var(--quiet); font-size: .875rem; }
 .skip { position: absolute; left: -100vw; padding: .5rem 1rem; background: var(--paper); }
 .skip:focus { left: 1rem; top: .5rem; z-index: 2; }
@@ -212,6 +215,7 @@ _PLACES = """
   .facts { grid-template-columns: 1fr; gap: 0; }
   .facts dd { margin-bottom: .5rem; }
   .figures { grid-template-columns: repeat(2, 1fr); }
+  .figure:last-child:nth-child(odd) { grid-column: span 2; }
   .figure { padding: .6rem .75rem; }
   .figure .value { font-size: 1.4rem; }
 }
@@ -222,7 +226,10 @@ _PLACES = """
   body { max-width: none; padding: 0; font-size: 10pt; }
   nav, .skip { display: none; }
   pre { max-height: none; overflow: visible; }
+  /* paper does not scroll: wide tables are pressed into its width */
   .scroll { overflow: visible; }
+  .scroll table { font-size: 8pt; }
+  .scroll :is(th, td) { min-width: 0 !important; padding-inline: .2rem !important; white-space: normal !important; }
   h2, h3, summary { break-after: avoid; }
   tr, figure, .figure, .callout { break-inside: avoid; }
   .mark, .badge, .callout, .chart, .figures { print-color-adjust: exact; -webkit-print-color-adjust: exact; }

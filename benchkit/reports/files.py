@@ -1,6 +1,6 @@
 """The files a report can be written to: what each is called, how it begins, and who renders it.
 
-What does not live here: the rendering (wire.py, markdown.py, junit.py, trials_csv.py), and the disk.
+What does not live here: the rendering (wire.py, page.py, markdown.py, junit.py, trials_csv.py), and the disk.
 """
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from benchkit.reports.comparison import SideBySide, side_by_side
 from benchkit.reports.junit import junit_report
 from benchkit.reports.markdown import markdown_report
+from benchkit.reports.page import page_report
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.trials_csv import trials_csv
 from benchkit.reports.wire import report_bytes
@@ -37,6 +38,10 @@ def _json(contents: Contents) -> Iterator[bytes]:
     yield report_bytes(contents.runs, contents.side)
 
 
+def _html(contents: Contents) -> Iterator[bytes]:
+    return (piece.encode() for piece in page_report(contents.side or side_by_side(contents.runs)))
+
+
 def _markdown(contents: Contents) -> Iterator[bytes]:
     return (piece.encode() for piece in markdown_report(contents.side or side_by_side(contents.runs)))
 
@@ -49,8 +54,10 @@ def _csv(contents: Contents) -> Iterator[bytes]:
     return (line.encode() for line in trials_csv(contents.runs))
 
 
+_PAGE = re.compile(rb'<!doctype html>\n<html lang="en">\n<head>\n<meta http-equiv="Content-Security-Policy"')
 FORMATS: Mapping[str, Format] = {
     "--out": Format("report", re.compile(rb'\s*\{\s*"report"\s*:'), _json),
+    "--html": Format("page of a report", _PAGE, _html),
     "--markdown": Format("report in Markdown", re.compile(rb"## "), _markdown),
     "--junit": Format("JUnit file of a report", re.compile(rb'<\?xml [^>]*\?>\s*<testsuites name="report"'), _junit),
     "--csv": Format("CSV of trials", re.compile(rb"run,system,"), _csv),

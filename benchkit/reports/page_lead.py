@@ -1,0 +1,77 @@
+"""What stands on top of the report page: the headline, all warnings, and the first figures.
+
+What does not live here: the sentences (headline.py, cautions.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from benchkit.pages.html import Html, element, joined
+from benchkit.pages.marks import Tone
+from benchkit.pages.parts import Figure, bullets, callout, code, facts, figures
+from benchkit.reports.case_rows import in_state
+from benchkit.reports.cautions import Caution, count_of
+from benchkit.reports.figures_as_text import share, spread
+from benchkit.reports.headline import headline_of
+from benchkit.reports.page_parts import open_percent, sentence
+from benchkit.reports.run_report import RunReport
+from benchkit.statistics.estimators import State
+from benchkit.statistics.suites import SuiteMetric
+
+
+def run_lead(run: RunReport) -> Html:
+    """The headline, the warnings and the figures of one run."""
+    return joined(headline_part(run), warnings(count_of(len(run.cautions), "warning"), run.cautions),
+                  figures_part(run))
+
+
+def headline_part(run: RunReport) -> Html:
+    """What it does, what is unknown, what to trust."""
+    headline = headline_of(run)
+    return facts([("Does", element("strong", sentence(headline.does))), ("Unknown", sentence(headline.unknown)),
+                  ("Trust", sentence(headline.trust))])
+
+
+def figures_part(run: RunReport) -> Html:
+    """The first figures."""
+    return figures(_figures(run))
+
+
+def warnings(title: str, cautions: Iterable[Caution]) -> Html:
+    """Warnings that must not be overlooked; nothing where there are none."""
+    found = list(cautions)
+    if not found:
+        return Html()
+    return callout(Tone.FLAKY, title, bullets(
+        joined(sentence(caution.text), " ", code(caution.code)) for caution in found))
+
+
+def _figures(run: RunReport) -> Iterator[Figure]:
+    if run.suite:
+        yield from _rates(run)
+    if run.record.trials > 1:
+        yield _flaky(run)
+    coverage = run.coverage
+    missing = coverage.planned - coverage.completed
+    yield Figure(f"{missing}", "incomplete trials",
+                 f"{share(coverage.completed, coverage.planned)} judged" if coverage.planned else "nothing planned",
+                 Tone.INCOMPLETE if missing else Tone.PLAIN)
+
+
+def _rates(run: RunReport) -> Iterator[Figure]:
+    last = run.suite[-1]
+    yield _rate("pass^1: one try passes", run.suite[0].hat)
+    if last.k > 1:
+        yield _rate(f"pass@{last.k}: any of {last.k} passes", last.at)
+        yield _rate(f"pass^{last.k}: all of {last.k} pass", last.hat)
+
+
+def _rate(name: str, metric: SuiteMetric) -> Figure:
+    return Figure(open_percent(metric), name, f"95 %: {spread(metric.low, metric.high)}")
+
+
+def _flaky(run: RunReport) -> Figure:
+    flaky, maybe, stable = (len(in_state(run.cases, state)) for state in (
+        State.FLAKY, State.POSSIBLY_FLAKY, State.STABLE_PASS))
+    told = f"of {run.coverage.cases}" + (f", {maybe} more may be" if maybe else "")
+    return Figure(f"{flaky}", "flaky cases", f"{told}; {stable} pass every time", Tone.FLAKY if flaky else Tone.PLAIN)

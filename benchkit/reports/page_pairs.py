@@ -1,0 +1,125 @@
+"""The report page on several runs: side by side, every pair drawn and in words, cases won and lost by name.
+
+What does not live here: the comparing (comparison.py), and single pairs (page_pair.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from benchkit.pages.curve_chart import Curve, CurveChart, curve_chart
+from benchkit.pages.html import Child, Html, element, joined
+from benchkit.pages.marks import Tone
+from benchkit.pages.parts import bullets, callout, link
+from benchkit.pages.row_chart import Bar, Difference, RowTitles, bar_chart, difference_chart
+from benchkit.pages.tables import Column, number_column, table
+from benchkit.reports.case_rows import in_state, never_passed
+from benchkit.reports.cautions import count_of
+from benchkit.reports.comparison import Comparison, Pair, SideBySide
+from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent, points, probability, spread
+from benchkit.reports.page_lead import warnings
+from benchkit.reports.page_parts import line, name, of_metric, quiet
+from benchkit.reports.page_rates import curve_points
+from benchkit.reports.page_run import RunOnPage
+from benchkit.reports.pair_words import Finding, PairVerdict, title_of, verdict_of
+from benchkit.statistics.estimators import State
+
+MOST_WARNED = 6
+MOST_CURVES = 6
+"""More curves with their bands hide each other."""
+_TONES = {Finding.BETTER: Tone.PASS, Finding.WORSE: Tone.FAIL, Finding.NOT_COMPARED: Tone.INCOMPLETE,
+          Finding.NOTHING_KNOWN: Tone.INCOMPLETE}
+
+
+def pair_anchor(number: int) -> str:
+    """Where a pair stands, by its place among the pairs."""
+    return f"pair-{number + 1}"
+
+
+def tone_of_finding(finding: Finding) -> Tone:
+    """Better, worse, unknown, or none of these."""
+    return _TONES.get(finding, Tone.PLAIN)
+
+
+def pairs_lead(side: SideBySide) -> Html:
+    """What every pair says, then the warnings of every run."""
+    found = [(number, verdict_of(side, pair)) for number, pair in enumerate(side.pairs)]
+    told = [callout(tone_of_finding(verdict.finding), str(verdict.finding).capitalize(), _said(number, verdict))
+            for number, verdict in found[:MOST_WARNED]]
+    if len(found) > MOST_WARNED:
+        told.append(quiet(f"And {count_of(len(found) - MOST_WARNED, 'more pair')}: see ", link("pairs", "pair by pair"),
+                          "."))
+    told += [warnings(f"{label}: {count_of(len(run.cautions), 'warning')}", run.cautions)
+             for label, run in zip(side.labels, side.runs, strict=True)]
+    return joined(*told)
+
+
+def _said(number: int, verdict: PairVerdict) -> Html:
+    return bullets([joined(verdict.text, ". ", link(pair_anchor(number), "All of it"))])
+
+
+def overview_part(side: SideBySide, runs: Sequence[RunOnPage]) -> Iterator[Html]:
+    """All runs in a table and in two pictures, then the differences of all pairs."""
+    k = min(run.record.trials for run in side.runs)
+    yield from _runs_table(side, runs, k)
+    yield quiet(f"pass^1: share of tries that pass; pass^{k}: of cases that pass {k} of {k} tries (a range where "
+                "incomplete trials leave it open). 95 %: interval for other such cases. Rank: those left open at 5 % "
+                f"after Holm over {count_of(side.tests, 'compared pair')}.")
+    titles = RowTitles("Share of tries that pass, with 95 % intervals", "run", "pass^1", "pass^1")
+    yield from bar_chart(titles, (_rate_bar(run) for run in runs))
+    if k > 1 and len(runs) <= MOST_CURVES:
+        yield curve_chart(_chart(runs, k))
+    if side.tests:
+        yield from _differences(side)
+
+
+def _runs_table(side: SideBySide, runs: Sequence[RunOnPage], k: int) -> Iterator[Html]:
+    last = [number_column(f"pass^{k}"), number_column("95 %")] if k > 1 else []
+    columns = [Column("run"), number_column("rank"), number_column("pass^1"), number_column("95 %"), *last,
+               number_column("flaky"), number_column("never pass"), number_column("incomplete"),
+               number_column("warnings")]
+    yield from table("Runs side by side", columns, (_run_row(side, place, run, k) for place, run in enumerate(runs)))
+
+
+def _run_row(side: SideBySide, place: int, page: RunOnPage, k: int) -> list[Child]:
+    run, rank = page.report, side.ranks[place]
+    metrics = [run.suite[number - 1].hat if run.suite else None for number in dict.fromkeys((1, k))]
+    rates = [cell for one in metrics
+             for cell in (of_metric(one), NOT_AVAILABLE if one is None else spread(one.low, one.high))]
+    counts = (len(in_state(run.cases, State.FLAKY)), len(never_passed(run.cases)))
+    label = joined(link(page.anchor("all"), name(page.label)), element("br"),
+                   element("span", line(run.record.system), class_="quiet"))
+    return [label, NOT_AVAILABLE if rank is None else str(rank), *rates,
+            *map(str, counts), f"{run.totals.incomplete} of {run.totals.planned}", str(len(run.cautions))]
+
+
+def _rate_bar(page: RunOnPage) -> Bar:
+    metric = page.report.suite[0].hat if page.report.suite else None
+    known = metric is not None and metric.completed is not None
+    return Bar(link(page.anchor("all"), name(page.label)),
+               float(metric.completed) if known and metric and metric.completed is not None else None,
+               metric.low if metric else None, metric.high if metric else None, of_metric(metric))
+
+
+def _chart(runs: Sequence[RunOnPage], k: int) -> CurveChart:
+    curves = [Curve(run.label, curve_points([one.hat for one in run.report.suite[:k]])) for run in runs]
+    told = "; ".join(f"{run.label}: {percent(run.report.suite[k - 1].hat.completed)} %" for run in runs
+                     if run.report.suite)
+    return CurveChart("pass^k of every run: all of k tries pass", f"At k = {k}: {told}", "k, number of tries",
+                      "share of cases", curves)
+
+
+def _differences(side: SideBySide) -> Iterator[Html]:
+    titles = RowTitles("Differences in pass^1, candidate minus base, with 95 % intervals for other such cases",
+                       "candidate against base", "difference", "points, p after Holm")
+    rows = [_difference(side, number, pair, pair.comparison) for number, pair in enumerate(side.pairs)
+            if pair.comparison is not None]
+    yield from difference_chart(titles, rows)
+    yield quiet("Right of the middle the candidate is better. p: exact sign-flip test.")
+
+
+def _difference(side: SideBySide, number: int, pair: Pair, found: Comparison) -> Difference:
+    adjusted = NOT_AVAILABLE if pair.adjusted_p is None else probability(pair.adjusted_p)
+    return Difference(
+        link(pair_anchor(number), title_of(side, pair)), None if found.difference is None else float(found.difference),
+        found.interval.low, found.interval.high, f"{points(found.difference)}, p {adjusted}",
+        tone_of_finding(verdict_of(side, pair).finding))

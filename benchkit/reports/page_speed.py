@@ -1,0 +1,108 @@
+"""The report page on latency, loading, tokens and attempts.
+
+What does not live here: which trials count for what (speed.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from benchkit.pages.distribution_chart import DistributionChart, Group, Percentile, distribution_chart
+from benchkit.pages.html import Html
+from benchkit.pages.parts import facts, paragraph
+from benchkit.pages.tables import Column, number_column, table
+from benchkit.reports.cautions import count_of
+from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, seconds
+from benchkit.reports.page_parts import quiet
+from benchkit.reports.run_report import RunReport
+from benchkit.reports.speed import LatencyColumn, latency_of
+from benchkit.statistics.percentiles import PERCENTS, TRIALS_NEEDED
+from benchkit.statistics.percentiles import Percentile as Found
+
+SHORT_S = 0.1
+"""Shorter latencies are drawn in milliseconds."""
+
+
+def speed_part(run: RunReport) -> Iterator[Html]:
+    """How long trials took, drawn and as a table, and what they cost."""
+    speed = run.speed
+    if speed.warm.n or speed.cold.n:
+        yield distribution_chart(_chart(run))
+        yield from _table(speed.warm, speed.cold)
+        yield quiet("In seconds, judged trials and timeouts, by nearest rank. Cold: the first trial of its case in a "
+                    "session, whose prompt is not in the server's cache. 95 %: rank interval (?: too few trials for "
+                    "that end).")
+    else:
+        yield paragraph("No latency was recorded.")
+    yield facts(_facts(run))
+
+
+def _chart(run: RunReport) -> DistributionChart:
+    longest = max(speed for speed in (run.speed.warm.longest, run.speed.cold.longest, 0.0) if speed is not None)
+    per_second, unit = (1, "s") if longest >= SHORT_S else (1000, "ms")
+    return DistributionChart("Latency of one trial", tuple(_groups(run, per_second)), unit, "judged trials")
+
+
+def _groups(run: RunReport, per_second: int) -> Iterator[Group]:
+    warm: list[float] = []
+    cold: list[float] = []
+    for result in run.record.results:
+        took = latency_of(result) if result.error is None else None
+        if took is not None:
+            (cold if result.cold else warm).append(took * per_second)
+    for name, values, column in (("warm", warm, run.speed.warm), ("cold", cold, run.speed.cold)):
+        if column.n:
+            note = f"{count_of(column.timeouts, 'timeout')} not drawn" if column.timeouts else ""
+            yield Group(name, values, tuple(_marks(column, per_second)), note)
+
+
+def _marks(column: LatencyColumn, per_second: int) -> Iterator[Percentile]:
+    for percent, found in zip(PERCENTS, column.percentiles, strict=True):
+        if found is not None and not found.value.censored:
+            low, high = (end.seconds * per_second if end is not None and not end.censored else None
+                         for end in (found.low, found.high))
+            yield Percentile(f"p{percent}", found.value.seconds * per_second, low, high)
+
+
+def _table(warm: LatencyColumn, cold: LatencyColumn) -> Iterator[Html]:
+    columns = [Column("seconds"), *map(number_column, ("warm", "95 %", "cold", "95 %"))]
+    yield from table("Latency, by percentile", columns, _rows(warm, cold))
+
+
+def _rows(warm: LatencyColumn, cold: LatencyColumn) -> Iterator[Sequence[str]]:
+    yield "trials", str(warm.n), "", str(cold.n), ""
+    if warm.timeouts or cold.timeouts:
+        yield "of these timeouts", str(warm.timeouts), "", str(cold.timeouts), ""
+    yield "shortest judged", seconds(warm.shortest), "", seconds(cold.shortest), ""
+    for place, percent in enumerate(PERCENTS):
+        yield f"p{percent}", *_cells(warm.percentiles[place], percent), *_cells(cold.percentiles[place], percent)
+    yield "longest judged", seconds(warm.longest), "", seconds(cold.longest), ""
+
+
+def _cells(found: Found | None, percent: int) -> tuple[str, str]:
+    if found is None:
+        return NOT_AVAILABLE, f"needs {TRIALS_NEEDED[percent]}"
+    if found.low is None and found.high is None:
+        return latency(found.value), NOT_AVAILABLE
+    low, high = (latency(end) if end else "?" for end in (found.low, found.high))
+    return latency(found.value), f"{low} to {high}"
+
+
+def _facts(run: RunReport) -> Iterator[tuple[str, str]]:
+    tokens, loading, attempts = run.speed.tokens, run.speed.loading, run.speed.attempts
+    loads = [load for load in loading.sessions if load]
+    if loads:
+        took = seconds(loads[0]) if len(loads) == 1 else f"{seconds(min(loads))} to {seconds(max(loads))}"
+        yield "Loading", f"the model took {took} s to load"
+    if loading.reloads:
+        yield "Loading again", (f"{count_of(loading.reloads, 'trial')} waited for the model, up to "
+                                f"{seconds(loading.longest_reload_s)} s")
+    if tokens.trials:
+        yield "Tokens", (f"{number(tokens.prompt)} in ({number(tokens.cached)} from the cache), "
+                         f"{number(tokens.output)} out, over {count_of(tokens.trials, 'trial')} that say so")
+    else:
+        yield "Tokens", f"no trial of {run.coverage.planned} says how many tokens it took"
+    if tokens.output_per_second is not None:
+        yield "Output speed", (f"{float(tokens.output_per_second):.1f} tokens per second (sum of tokens over sum of "
+                               "output time)")
+    yield "Attempts", (f"{attempts.repeated} of {count_of(attempts.cells, 'started trial')} took several attempts; "
+                       f"{count_of(attempts.retries, 'request')} sent again inside a trial")

@@ -1,0 +1,94 @@
+"""Pages of reports for tests: of small runs, and of runs in which every text is hostile.
+
+What does not live here: any check of them.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from html.parser import HTMLParser
+
+from benchkit.recordings.run_record import RunRecord
+from benchkit.reports.comparison import side_by_side
+from benchkit.reports.page import page_report
+from benchkit.reports.run_report import report_of
+from tests.hostile_run import hostile_record
+from tests.reports_samples import WORKED_SUITE, case, record
+
+LONG = "x" * 300_000
+CASES = {"always": "+++++", "never": "-----", "flaky": "+-+-+", "cut-short": "++nnn", "slow": "t+-t+", "unrun": "nnnnn"}
+"""One case of every state, five trials each."""
+
+
+def page_of(*records: RunRecord, names: str = "first second third", margin: Fraction | None = None) -> str:
+    """The page of some runs, each under a name."""
+    runs = [report_of(one, name) for one, name in zip(records, names.split(" "), strict=False)]
+    return "".join(page_report(side_by_side(runs, margin)))
+
+
+def tagged(marks: Mapping[str, str] = CASES) -> RunRecord:
+    """A run whose cases have tags and two kinds of right answers, so that there is something to confuse."""
+    of = record(marks, {"temperature": 1.0})
+    cases = [case(one.id, ("odd" if place % 2 else "even", "all"), {"label": "spam" if place % 2 else "bug"})
+             for place, one in enumerate(of.cases)]
+    spam = {one.id for one in cases[1::2]}
+    results = [replace(one, explain={"label": "expected spam, got bug"}) if one.explain and one.case in spam else one
+               for one in of.results]
+    return replace(of, cases=tuple(cases), results=tuple(results))
+
+
+def other() -> RunRecord:
+    """The same cases by another system, better at some and worse at others."""
+    return replace(tagged({"always": "++-++", "never": "+++++", "flaky": "+-+-+", "cut-short": "++++-",
+                           "slow": "-----", "unrun": "nnnnn"}), system="toys:other", settings={"temperature": 0.5})
+
+
+def hostile() -> RunRecord:
+    """Hostile texts everywhere, a line of 300 kB among the outputs."""
+    of = hostile_record()
+    results = list(of.results)
+    results[0] = replace(results[0], output=LONG)
+    return replace(of, results=tuple(results))
+
+
+def worked() -> RunRecord:
+    """The suite whose figures are worked out by hand in other tests."""
+    return record(WORKED_SUITE)
+
+
+class Outline(HTMLParser):
+    """What a page is made of: its tags, ids, links, headings, and its text without markup."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.attributes: set[str] = set()
+        self.headings: list[str] = []
+        self._pieces: list[str] = []
+        self._in_heading = False
+        self.feed(page)
+
+    @property
+    def text(self) -> str:
+        """All text between the tags."""
+        return "".join(self._pieces)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes.update(name for name, _ in attrs)
+        found = dict(attrs)
+        self.ids += [found["id"] or ""] if "id" in found else []
+        self.links += [found["href"] or ""] if tag == "a" else []
+        self._in_heading = tag in ("h2", "h3")
+        self.headings += [""] if self._in_heading else []
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_heading = self._in_heading and tag not in ("h2", "h3")
+
+    def handle_data(self, data: str) -> None:
+        self._pieces.append(data)
+        if self._in_heading:
+            self.headings[-1] += data

@@ -1,0 +1,123 @@
+"""The report page as it is seen: in headless Chromium, on a phone and a desk, light and dark, read by keyboard.
+
+What does not live here: the structure of the page (test_reports_page.py), and the driver (chromium.py).
+"""
+from __future__ import annotations
+
+import re
+import tempfile
+import time
+import unittest
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from benchkit.basics.names import shown
+from tests.chromium import MISSING, Chromium, OpenedPage
+from tests.hostile_run import HOSTILE
+from tests.page_runs import LONG, hostile, other, page_of, tagged
+
+PHONE, DESK = 360, 1280
+ACTIVE = "document.querySelectorAll('script, img, iframe, object, form, [onerror], [onload], [onmouseover]').length"
+PAGES: Mapping[str, Callable[[], str]] = {
+    "one": lambda: page_of(tagged()), "pair": lambda: page_of(tagged(), other()),
+    "hostile": lambda: page_of(hostile(), names=HOSTILE[0].replace(" ", ""))}
+
+
+@unittest.skipIf(MISSING, MISSING or "")
+class InChromium(unittest.TestCase):
+    browser: ClassVar[Chromium]
+    folder: ClassVar[Path]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        for name, page in PAGES.items():
+            (cls.folder / name).with_suffix(".html").write_text(page(), encoding="utf-8")
+        cls.browser = cls.enterClassContext(Chromium())
+
+    def opened(self, name: str, width: int = DESK, *, dark: bool = False) -> OpenedPage:
+        page = self.browser.open(self.folder / f"{name}.html", width, dark=dark)
+        self.addCleanup(page.close)
+        return page
+
+    def test_no_message_no_request_and_nothing_too_wide_folded_or_unfolded(self) -> None:
+        for name in PAGES:
+            for dark in (False, True):
+                page = self.opened(name, DESK, dark=dark)
+                for width in (DESK, PHONE):
+                    with self.subTest(page=name, width=width, dark=dark):
+                        page.resize(width, 800)
+                        self.assertEqual([*page.problems(), *page.requests(), *page.overflowing()], [])
+                with self.subTest(page=name, dark=dark, unfolded=True):
+                    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+                    self.assertEqual([*page.overflowing(), *page.broken_anchors()], [])
+
+    def test_every_place_is_there_once(self) -> None:
+        page = self.opened("pair")
+        self.assertEqual(page.evaluate("new Set([...document.querySelectorAll('[id]')].map(e => e.id)).size"),
+                         page.evaluate("document.querySelectorAll('[id]').length"))
+
+    def test_the_mark_of_a_trial_opens_its_details_and_brings_them_into_view(self) -> None:
+        page = self.opened("one", PHONE)
+        place = "document.getElementById('case-3-trial-4')"
+        self.assertFalse(page.evaluate(f"{place}.checkVisibility()"))
+        page.evaluate("document.querySelector('a.mark[href=\"#case-3-trial-4\"]').click()")
+        self.assertTrue(page.evaluate(f"{place}.checkVisibility()"))
+        self.assertIn("answer 4", page.evaluate(f"{place}.textContent"))
+        self.wait_for(page, f"Math.abs({place}.getBoundingClientRect().top) < 200")
+
+    def test_a_trial_that_shares_its_block_is_reached_by_key(self) -> None:
+        page = self.opened("one")
+        page.evaluate("document.querySelector('a.mark[href=\"#case-6-trial-3\"]').focus()")
+        page.press("Enter")
+        self.wait_for(page, "document.querySelector(':target')?.id === 'case-6-trial-3'")
+        self.assertTrue(page.evaluate("document.querySelector(':target').checkVisibility()"))
+
+    def wait_for(self, page: OpenedPage, condition: str) -> None:
+        """Scrolling takes a moment."""
+        deadline = time.monotonic() + 5
+        while not page.evaluate(condition) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.assertTrue(page.evaluate(condition), condition)
+
+    def test_hostile_outputs_are_shown_as_text_and_do_nothing(self) -> None:
+        page = self.opened("hostile")
+        self.assertEqual(page.evaluate(ACTIVE), 0)
+        self.assertTrue(page.evaluate("document.title").startswith(shown(HOSTILE[0].replace(" ", ""))))
+        texts = page.evaluate("[...document.querySelectorAll('pre')].map(box => box.textContent)")
+        for text in filter(None, HOSTILE):
+            with self.subTest(text=text[:30]):
+                visible = re.sub("[\ufffe\uffff]", lambda one: f"\\u{ord(one.group()):04x}", shown(text))
+                self.assertIn(visible, texts)
+        self.assertIn(LONG, texts)
+
+    def test_a_screen_reader_is_told_landmarks_headings_marks_and_pictures(self) -> None:
+        told = self.opened("one").accessible()
+        for expected in (("main", ""), ("navigation", "Contents"), ("heading", "Every trial"), ("note", "3 warnings"),
+                         ("region", "Every trial of 6 cases"), ("link", "flaky, trial 2: fail"),
+                         ("rowheader", "cut-short"), ("columnheader", "passed")):
+            with self.subTest(expected=expected):
+                self.assertIn(expected, told)
+        pictures = [name for role, name in told if role in ("image", "img")]
+        self.assertTrue([name for name in pictures if name.startswith("pass@k and pass^k. At k = 5")])
+        self.assertIn("60 %, interval 23.1 % to 88.2 %", pictures)
+        self.assertTrue(all(pictures))
+
+    def test_the_keyboard_walks_from_the_skip_link_into_the_contents(self) -> None:
+        page = self.opened("one")
+        for expected in ("#content", "#coverage", "#rates"):
+            page.press("Tab")
+            self.assertEqual(page.evaluate("document.activeElement.getAttribute('href')"), expected)
+        page.press("Enter")
+        self.wait_for(page, "document.querySelector(':target')?.id === 'rates'")
+
+    def test_on_paper_nothing_is_too_wide_and_the_colours_are_light(self) -> None:
+        page = self.opened("pair", 720, dark=True)
+        page.as_printed()
+        self.assertEqual(page.overflowing(), [])
+        self.assertEqual(page.evaluate("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)")
+
+
+if __name__ == "__main__":
+    unittest.main()
