@@ -75,8 +75,7 @@ def overview_part(side: SideBySide, runs: Sequence[RunOnPage]) -> Iterator[Html]
 def _runs_table(side: SideBySide, runs: Sequence[RunOnPage], k: int) -> Iterator[Html]:
     last = [number_column(f"pass^{k}"), number_column("95 %")] if k > 1 else []
     columns = [Column("run"), number_column("rank"), number_column("pass^1"), number_column("95 %"), *last,
-               number_column("flaky"), number_column("never pass"), number_column("incomplete"),
-               number_column("warnings")]
+               number_column("flaky"), number_column("never pass"), number_column("incomplete")]
     yield from table("Runs side by side", columns, (_run_row(side, place, run, k) for place, run in enumerate(runs)))
 
 
@@ -89,7 +88,7 @@ def _run_row(side: SideBySide, place: int, page: RunOnPage, k: int) -> list[Chil
     label = joined(link(page.anchor("all"), name(page.label)), element("br"),
                    element("span", line(run.record.system), class_="quiet"))
     return [label, NOT_AVAILABLE if rank is None else str(rank), *rates,
-            *map(str, counts), f"{run.totals.incomplete} of {run.totals.planned}", str(len(run.cautions))]
+            *map(str, counts), f"{run.totals.incomplete} of {run.totals.planned}"]
 
 
 def _rate_bar(page: RunOnPage) -> Bar:
