@@ -53,10 +53,11 @@ class BatchTest(PackTest):
     def questions(self, job: Job = JOB) -> Questions:
         return make_questions(job, self.pack)
 
-    def start(self, stamp: str = STAMP, job: Job = JOB, status: str = OPEN) -> FoundBatch:
-        """A batch on the disk."""
+    def start(self, stamp: str = STAMP, job: Job = JOB, status: str | None = None) -> FoundBatch:
+        """A batch on the disk; its status as it begins, or another."""
         questions = self.questions(job)
-        return start_batch(self.runs, replace(new_batch(job, self.pack, questions, stamp), status=status), questions)
+        batch = new_batch(job, self.pack, questions, stamp)
+        return start_batch(self.runs, replace(batch, status=status or batch.status), questions)
 
 
 class MakingBatches(BatchTest):

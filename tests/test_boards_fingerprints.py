@@ -116,8 +116,9 @@ class TheScoring(PackTest):
     def test_a_scoring_reads_back_and_an_altered_one_is_refused(self) -> None:
         wire = json.loads(json.dumps(self.BASE.to_wire()))
         self.assertEqual(self.BASE, scoring_in(Fields(wire)))
-        for change in ({"judge_version": "2"}, {"tracks": {}}, {"fingerprint": "0" * 64}, {"tracks": {"right": 5}},
-                       {"more": 1}):
+        changes: tuple[dict[str, Any], ...] = (
+            {"judge_version": "2"}, {"tracks": {}}, {"fingerprint": "0" * 64}, {"tracks": {"right": 5}}, {"more": 1})
+        for change in changes:
             with self.subTest(change=change), self.assertRaises(ValueError):
                 scoring_in(Fields({**wire, **change}))
 

@@ -5,6 +5,7 @@ What does not live here: files that grow (appending.py), and what stands in a fi
 """
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
@@ -121,13 +122,13 @@ def make_new_folder(folder: Path) -> bool:
     """Make a folder that nobody made before, durably; False if it is there. Raises Surroundings or Unusable."""
     try:
         make_folder(folder.parent)
-        folder.mkdir()
-        sync_folder(folder.parent)
-    except FileExistsError:
-        return False
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir()
+            sync_folder(folder.parent)
+            return True
     except (OSError, ValueError) as error:
         raise refusal(folder, "made", error) from None
-    return True
+    return False
 
 
 def write_whole(
