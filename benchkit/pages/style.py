@@ -50,10 +50,11 @@ body {
   sans-serif;
   overflow-wrap: anywhere; font-variant-numeric: tabular-nums;
 }
-h1, h2, h3 { line-height: 1.25; font-weight: 650; text-wrap: balance; }
+h1, h2, h3, h4 { line-height: 1.25; font-weight: 650; text-wrap: balance; }
 h1 { font-size: 1.75rem; letter-spacing: -.01em; margin: 2rem 0 .5rem; }
 h2 { font-size: 1.3rem; margin: 0 0 1rem; }
 h3 { font-size: 1.05rem; margin: 2rem 0 .5rem; }
+h4 { font-size: 1rem; margin: 1rem 0 .5rem; }
 p { margin: 0 0 .75rem; max-width: 46rem; }
 a { color: var(--link); text-underline-offset: .15em; text-decoration-thickness: 1px; }
 a:hover { text-decoration-thickness: 2px; }
@@ -141,8 +142,12 @@ thead th { color: var(--quiet); font-size: .875rem; border-bottom: 1px solid var
   vertical-align: bottom; }
 tbody tr + tr > * { border-top: 1px solid var(--grid); }
 .scroll th:not(:first-child), .scroll td { overflow-wrap: normal; min-width: 3rem; }
-.scroll td:not(.number, .marks) { overflow-wrap: anywhere; min-width: 8rem; }
+.scroll td:not(.number, .marks, .short) { overflow-wrap: anywhere; min-width: 8rem; }
 .scroll tbody th { position: sticky; left: 0; background: var(--paper); min-width: 7rem; max-width: 16rem; }
+.scroll .systems tbody th { min-width: 15rem; }
+.observations :is(th, td) { padding-block: .15rem; }
+.scroll .observations tbody th { min-width: 2.5rem; }
+.scroll .observations td.short { min-width: 3.5rem; overflow-wrap: normal; }
 th.number, td.number { text-align: right; white-space: nowrap; }
 .scroll :is(th, td).number { padding-left: .75rem; padding-right: 1.25rem; }
 .scroll :is(th, td).number:last-child { padding-right: .25rem; }
@@ -208,7 +213,7 @@ _PLACES = """
   body { padding-inline: 1rem; }
   h1 { font-size: 1.45rem; }
   .scroll { margin-inline: -1rem; padding-inline: 1rem; }
-  .scroll tbody th { max-width: 9rem; }
+  .scroll tbody th, .scroll .systems tbody th { min-width: 7rem; max-width: 9rem; }
   .rows col.label { width: 31%; }
   .rows col.note { width: 4.6rem; }
   .chart text.quarter { display: none; }

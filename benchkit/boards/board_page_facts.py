@@ -1,0 +1,120 @@
+"""The board's page on what answers took: tokens, latency, incomplete cells, agreement, and systems as served.
+
+What does not live here: the counting (board_values.py says who does it).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from benchkit.basics.canonical import canonical
+from benchkit.boards.board_page_parts import line, name, system_name
+from benchkit.boards.board_values import Board, SystemFacts
+from benchkit.boards.board_words import ABSENT, AGREEMENT, counts_of, error_types
+from benchkit.boards.usage import Tokens
+from benchkit.pages.html import Child, Html, element
+from benchkit.pages.parts import bullets, code, fold, paragraph
+from benchkit.pages.row_chart import Bar, RowTitles, bar_chart
+from benchkit.pages.tables import Column, number_column, table
+from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, percent
+from benchkit.reports.speed import LatencyColumn
+from benchkit.statistics.intervals import wilson
+from benchkit.statistics.percentiles import PERCENTS
+
+MOST_SETTINGS = 60
+
+
+def tokens_part(board: Board) -> Iterator[Html]:
+    """Tokens of each system, never money."""
+    columns = [Column("system"), number_column("calls"), number_column("with figures"), number_column("prompt tokens"),
+               number_column("output tokens"), number_column("output tokens per s"), number_column("cells repeated")]
+    yield from table("Tokens and attempts", columns, map(_token_row, board.facts))
+    told = "; ".join(f"{code} means that {why}" for code, why in ABSENT.items())
+    yield element("p", f"Tokens as the servers counted them, never money; {told}. Cells repeated took more than one "
+                       "attempt.", class_="quiet")
+
+
+def _token_row(one: SystemFacts) -> list[Child]:
+    rate = NOT_AVAILABLE if one.output_per_second is None else f"{one.output_per_second:.1f}"
+    return [system_name(one), *_token_cells(one.tokens), rate, one.attempts]
+
+
+def _token_cells(tokens: Tokens) -> list[Child]:
+    wire = tokens.to_wire()
+    if isinstance(wire, str):
+        return ["0" if not tokens.calls else NOT_AVAILABLE, "0", code(wire), code(wire)]
+    return [number(tokens.calls), number(tokens.reported), number(tokens.prompt_tokens),
+            number(tokens.output_tokens)]
+
+
+def latency_part(board: Board) -> Iterator[Html]:
+    """Latencies of warm and cold trials by nearest rank."""
+    columns = [Column("system"), Column("trials are"), number_column("trials"), number_column("timeouts"),
+               *(number_column(f"p{one}") for one in PERCENTS)]
+    rows = [[system_name(one), word, str(column.n), str(column.timeouts), *_percentiles(column)]
+            for one in board.facts for word, column in (("warm", one.warm), ("cold", one.cold)) if column.n]
+    if not rows:
+        yield paragraph("No latency was recorded.")
+        return
+    yield from table("Latency of one trial, in seconds", columns, rows)
+    yield element("p", "Judged trials and timeouts, by nearest rank; n/a: too few for that percentile. Cold: the first "
+                       "trial of its case in a session, whose prompt is not in the server's cache."
+                       + (" A trial is the sum of its requests." if board.making.geometry == "gated" else ""),
+                  class_="quiet")
+
+
+def _percentiles(column: LatencyColumn) -> list[str]:
+    return [latency(found.value) if found else NOT_AVAILABLE for found in column.percentiles]
+
+
+def incomplete_part(board: Board) -> Iterator[Html]:
+    """Cells without a verdict, by type of error."""
+    kinds = error_types(board.facts)
+    if not kinds:
+        yield paragraph("None: every planned cell has an answer, and every answer was judged.")
+        return
+    columns = [Column("system"), *(number_column(line(kind)) for kind in kinds), number_column("planned")]
+    planned = {one.system: one.planned for one in board.ranking}
+    yield from table("Incomplete cells, by type of error", columns, (
+        [system_name(one), *(str(one.incomplete.get(kind, 0)) for kind in kinds), planned.get(one.system)]
+        for one in board.facts))
+    yield element("p", "An incomplete cell has no answer that could be judged: it is neither right nor wrong, and is "
+                       "never dropped. NotRun: it was never asked.", class_="quiet")
+
+
+def agreement_part(board: Board) -> Iterator[Html]:
+    """What systems said, and how often that is what a baseline says."""
+    if any(one.said for one in board.facts):
+        yield from table("What was said, in the words of the pack", [Column("system"), Column("said, how often")], (
+            [system_name(one), counts_of(one.said)] for one in board.facts))
+        yield element("p", f"Right would be, in each trial: {counts_of(board.making.answers)}.", class_="quiet")
+    if board.agreements:
+        titles = RowTitles("Agreement with baselines, 95 % Wilson intervals", "system and baseline", "same word",
+                           "% of cells")
+        yield from bar_chart(titles, map(_agreement_bar, range(len(board.agreements)), [board] * len(board.agreements)))
+        yield element("p", AGREEMENT, class_="quiet")
+    else:
+        yield paragraph("There is no model and no baseline that both answered a cell.")
+
+
+def _agreement_bar(place: int, board: Board) -> Bar:
+    one = board.agreements[place]
+    label = element("span", name(one.system), " and ", name(one.baseline))
+    if not one.cells:
+        return Bar(label, None, None, None, "no cell")
+    ends = wilson(one.equal, one.cells)
+    share = one.equal / one.cells
+    return Bar(label, share, ends.low, ends.high, f"{percent(share)} of {one.cells}")
+
+
+def systems_part(board: Board) -> Iterator[Html]:
+    """The machines, and the settings of every system as served."""
+    yield bullets(line(machine) for machine in board.machines)
+    for one in board.facts:
+        if one.settings:
+            yield fold(element("span", system_name(one), ", as served"), *_settings(one))
+
+
+def _settings(one: SystemFacts) -> Iterator[Html]:
+    names = sorted(one.settings)[:MOST_SETTINGS]
+    rows: Sequence[list[Child]] = [[line(key), code(line(canonical(one.settings[key])))] for key in names]
+    yield from table(f"Settings of {line(one.system)}", [Column("setting"), Column("value")], rows)

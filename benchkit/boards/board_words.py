@@ -1,0 +1,207 @@
+"""What a board says in sentences and in short figures, the same on the page and in Markdown.
+
+Plain texts come out; names of systems, tracks and answers stand in them on one line, and are escaped by whoever draws
+them. What does not live here: markup (board_page*.py, board_markdown*.py), and the figures (board_making.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from benchkit import VERSION
+from benchkit.basics.names import shown_line
+from benchkit.boards.batch import BLOCKED, COMPLETE, OPEN, PUBLISHED
+from benchkit.boards.board_values import Board, Making, Readings, Score, Standing, SystemFacts
+from benchkit.boards.usage import CACHE_ONLY, NOT_REPORTED, Tokens
+from benchkit.reports.cautions import count_of
+from benchkit.reports.figures_as_text import NOT_AVAILABLE, number, percent, spread
+
+LONGEST_NAME, LONGEST_LINE = 80, 400
+MOST_WORDS = 4
+STATUS = {
+    OPEN: "open: cells are left, the figures will change",
+    COMPLETE: "complete: every planned cell was asked",
+    BLOCKED: "blocked by the batch gate: it must not be asked",
+    PUBLISHED: "published: verified, and judged under one scoring",
+}
+HEADLINE = ("Headline: the mean of the capability tracks x (1 - the share of answers that broke a hard gate), in "
+            "percent, with its 95 % interval. Rank: the places that the data leave possible, over all pairs "
+            "(sign-flip tests, Holm, 5 %).")
+OPEN_READINGS = "Where cells are incomplete, a range: they are taken as worth nothing, and as worth everything."
+SAMPLED = ("The observations in the order of time, then every system's answer with its scores and its line in "
+           "eval.jsonl. What solvers were shown stands at the end of each case, word for word from the trace.")
+ABSENT = {CACHE_ONLY: "no call was made", NOT_REPORTED: "the server said nothing"}
+AGREEMENT = ("How often a system said the same word as a baseline where both answered. Near 100 % with a baseline "
+             "that always says the same, a system says the same, too.")
+
+
+def short_name(text: str) -> str:
+    """A name of strangers on one line."""
+    return shown_line(text, LONGEST_NAME)
+
+
+def title_of(board: Board) -> str:
+    """The first line: job, batch, status."""
+    return f"{short_name(board.title.job)}, batch {short_name(board.title.batch)}: {board.title.status}"
+
+
+def status_of(board: Board) -> str:
+    """The status with what it means."""
+    return STATUS.get(board.title.status, short_name(board.title.status))
+
+
+def footer_of(board: Board) -> str:
+    """How the board was made."""
+    return (f"Made by board.py report, kit {VERSION}, from the files of batch {short_name(board.title.batch)} alone: "
+            "the same files give the same board.")
+
+
+def share_of(readings: Readings) -> str:
+    """A share in percent, or the range that incomplete cells leave open: `41.7 to 83.3`."""
+    if readings.is_whole:
+        return percent(readings.worst)
+    return f"{percent(readings.worst)} to {percent(readings.best)}"
+
+
+def interval_of(readings: Readings) -> str:
+    """Its 95 % interval in percent."""
+    return spread(readings.low, readings.high)
+
+
+def score_text(score: Score) -> str:
+    """One answer under one track: `0.67` of a capability, `held` or `broken` of a gate."""
+    if score.kind == "gate":
+        return "held" if score.value else "broken"
+    return f"{score.value:.2f}".rstrip("0").rstrip(".")
+
+
+def kind_of(system: Standing | SystemFacts) -> str:
+    """What a system is, where it is no model."""
+    if system.sees_truth:
+        return "sees the truth: for testing only"
+    return "baseline" if system.is_baseline else ""
+
+
+# --------------------------------------------------------------------------------------------- questions
+
+def source_of(making: Making) -> str:
+    """Where the questions come from, and what that calls itself."""
+    return f"{making.source} ({making.name} {making.version}), judges of version {making.judge_version}"
+
+
+def asked_as(making: Making) -> str:
+    """How they are asked, and how often."""
+    asked = {"single": "single: one prompt, one answer", "gated": "gated: observations are bought, then answered"}
+    return f"{asked.get(making.geometry, making.geometry)}; {count_of(making.trials, 'trial')} of each question"
+
+
+def market_of(making: Making) -> str:
+    """What there is to spend, and on what; nothing in `single`."""
+    market = making.market
+    if market is None:
+        return ""
+    prices = ", ".join(f"{short_name(price.name)} {price.cost:g}" for price in market.prices)
+    return f"{market.budget:g} {short_name(market.unit)} in {count_of(market.steps, 'message')}; prices: {prices}"
+
+
+def counts_of(counts: Mapping[str, int], most: int = MOST_WORDS * 2) -> str:
+    """Words with their counts, and how many are left out: `none 12, under_way 4`."""
+    shown = [f"{short_name(word) or '(empty)'} {count}" for word, count in list(counts.items())[:most]]
+    more = len(counts) - len(shown)
+    return ", ".join(shown) + (f", and {more} more" if more > 0 else "") if shown else "none"
+
+
+def dropped_of(making: Making) -> str:
+    """How many questions were made, and what the emission gate did."""
+    made = f"{count_of(making.made, 'question')} made, {making.kept} kept"
+    if not making.reasons:
+        return f"{made}; the emission gate dropped none"
+    return f"{made}; dropped for: {counts_of(making.reasons)}"
+
+
+def tokens_words(tokens: Tokens) -> str:
+    """Tokens as they were counted, or why there is no count."""
+    wire = tokens.to_wire()
+    if isinstance(wire, str):
+        return f"{wire} ({ABSENT.get(wire, '')})"
+    return (f"{number(tokens.prompt_tokens)} in, {number(tokens.output_tokens)} out, over "
+            f"{count_of(tokens.calls, 'call')}, {number(tokens.reported)} of which reported them")
+
+
+# --------------------------------------------------------------------------------------------- ranking
+
+def gate_title(ranking: Sequence[Standing]) -> str:
+    """How the hard gates stand, over all systems; nothing where there are none."""
+    gated = [one for one in ranking if one.gate is not None]
+    broken = [one for one in gated if one.gate and one.gate.failures]
+    if not gated:
+        return ""
+    if broken:
+        return f"{len(broken)} of {count_of(len(gated), 'system')} broke a hard gate"
+    unknown = sum(1 for one in gated if one.gate and not one.gate.is_clean)
+    if unknown:
+        return f"No system broke a hard gate so far; of {unknown} of {len(gated)} answers are missing"
+    return "Every hard gate held, in every answer of every system"
+
+
+def gate_lines(ranking: Sequence[Standing]) -> list[str]:
+    """Each system that broke a gate, how often, and whom it stands above all the same."""
+    return [f"{short_name(one.system)}: {one.gate.words}{_above(one)}" for one in ranking
+            if one.gate is not None and one.gate.failures]
+
+
+def _above(one: Standing) -> str:
+    if not one.overtaken:
+        return ""
+    names = ", ".join(map(short_name, one.overtaken[:MOST_WORDS]))
+    more = len(one.overtaken) - MOST_WORDS
+    return f"; stands above {names}{f' and {more} more' if more > 0 else ''}, which broke none"
+
+
+def in_short(board: Board) -> Iterator[str]:
+    """What the ranking says of models, a sentence each."""
+    judged = [one for one in board.ranking if one.judged]
+    models = [one for one in judged if not one.is_baseline]
+    blind = [one for one in judged if one.is_baseline and not one.sees_truth]
+    if not judged:
+        yield "No answer was judged: there is no ranking yet."
+    elif not models:
+        yield "Only baselines were asked: no model stands on this board."
+    elif not blind:
+        yield "No baseline was asked: there is nothing to hold the models against."
+    else:
+        yield _against(models[0], blind[0])
+    for one in models:
+        yield _of_model(board, one)
+
+
+def _against(model: Standing, baseline: Standing) -> str:
+    """The best model beside the best baseline."""
+    if model.headline.best <= baseline.headline.worst:
+        start = "No model reaches the best baseline"
+    elif model.headline.worst > baseline.headline.best:
+        start = "The best model is ahead of the best baseline"
+    else:
+        start = "Incomplete cells leave open whether the best model reaches the best baseline"
+    return f"{start}: {_with_rank(model)} against {_with_rank(baseline)}."
+
+
+def _with_rank(one: Standing) -> str:
+    return f"{short_name(one.system)} has {share_of(one.headline)}\u00a0%, rank {one.rank or NOT_AVAILABLE}"
+
+
+def _of_model(board: Board, one: Standing) -> str:
+    """Where a model is weakest, and what it says most."""
+    shares = {track.name: row.share.completed for track in board.tracks if track.kind == "capability"
+              for row in track.rows if row.system == one.system and row.share.completed is not None}
+    weakest = sorted(shares.items(), key=lambda pair: pair[1])[:2]
+    weak = " and ".join(f"{short_name(name)} ({percent(share)}\u00a0%)" for name, share in weakest)
+    said = next((facts.said for facts in board.facts if facts.system == one.system), {})
+    told = f"; its {count_of(sum(said.values()), 'answer')}: {counts_of(said, MOST_WORDS)}" if said else ""
+    return f"{short_name(one.system)} is weakest in {weak or 'nothing that was judged'}{told}."
+
+
+# --------------------------------------------------------------------------------------------- incomplete
+
+def error_types(facts: Sequence[SystemFacts]) -> list[str]:
+    """The types of error that any system has, in order."""
+    return sorted({kind for one in facts for kind in one.incomplete})

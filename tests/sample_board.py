@@ -1,0 +1,207 @@
+"""A board as its pages get it: questions and baselines of the example pack, and a model that says hostile things.
+
+Scores are those of the pack's own judges; figures over many answers are made by small formulas.
+What does not live here: any check of what is drawn.
+"""
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import packs.early_warning as pack
+from benchkit.basics.values import Case
+from benchkit.boards.board_values import (
+    ALTERED,
+    OPEN,
+    SCORING,
+    SYNTHETIC,
+    TRACE,
+    Agreement,
+    Banner,
+    Board,
+    Check,
+    GateStatus,
+    Making,
+    Market,
+    Payload,
+    Price,
+    Purchase,
+    Readings,
+    SampledAnswer,
+    SampledCase,
+    Score,
+    Seen,
+    ShownMessage,
+    Standing,
+    SystemFacts,
+    Title,
+    TrackRow,
+    TrackSection,
+)
+from benchkit.boards.question_gates import LEAK, REPEAT, Dropped
+from benchkit.boards.usage import NOTHING_USED, Tokens
+from benchkit.reports.speed import LatencyColumn
+from benchkit.statistics.intervals import clopper_pearson, wilson
+from benchkit.statistics.percentiles import PERCENTS, Sample, percentile
+from benchkit.statistics.ranking import RankSet
+from tests.sample_page import HOSTILE
+
+SEED, TRIALS, QUESTIONS = 1001, 3, 12
+MODEL, QUIET_MODEL = "model_triage:gemma3:270m", "model_triage:smollm2:135m"
+BLIND = ("threshold", "alarmist", "coin", "silent")
+WRONG = '{"incident":"coming","cause":"web","severity":"low","evidence":["o1","o99"],"next":"delete_data"}'
+
+
+def sample_board(*, hostile: bool = True) -> Board:
+    """The board; `hostile` puts hostile text wherever a pack, a model or a job can put text."""
+    cases = pack.build(SEED, QUESTIONS)
+    systems = _systems(hostile)
+    shares = {system: 0.62 - 0.1 * place for place, system in enumerate(systems)}
+    return Board(
+        Title("small_gated", "20261130T120000Z", "complete"), pack.SYNTHETIC, _banners(hostile),
+        "trace invariant violations: 2" if hostile else "trace self-consistent", _making(hostile),
+        tuple(_standing(place, system, shares[system], systems) for place, system in enumerate(systems, 1)),
+        _tracks(shares, hostile),
+        tuple(_sampled(case, systems, place == 1 and hostile) for place, case in enumerate(cases[:3])),
+        tuple(_facts(place, system) for place, system in enumerate(systems)),
+        tuple(Agreement(system, f"baselines:{name}", 36 - 9 * place, 36) for system in systems[-2:]
+              for place, name in enumerate(BLIND)),
+        ("Linux-6.1, x86_64, 2 cores, Python 3.11.7; ollama 0.12.3 at 127.0.0.1:11434",))
+
+
+def _systems(hostile: bool) -> list[str]:
+    strange = f"model:{HOSTILE[0]}" if hostile else MODEL
+    return [f"baselines:{BLIND[0]}", f"baselines:{BLIND[1]}", strange, f"baselines:{BLIND[2]}",
+            f"baselines:{BLIND[3]}", QUIET_MODEL]
+
+
+def _banners(hostile: bool) -> tuple[Banner, ...]:
+    first = (Banner(SYNTHETIC, pack.SYNTHETIC),)
+    if not hostile:
+        return first
+    return (*first,
+            Banner(TRACE, "Do not trust a figure of this board.", tuple(f"trial 1 of {text}" for text in HOSTILE)),
+            Banner(ALTERED, "2 questions are not as this batch was made with.", ("EW-01", HOSTILE[1])),
+            Banner(SCORING, "The judges are not those of eval.jsonl.", ("track cause: its judge changed",),
+                   "python3 board.py recompute small_gated/20261130T120000Z --apply"),
+            Banner(OPEN, "12 of 216 cells are left."))
+
+
+def _making(hostile: bool) -> Making:
+    dropped = (Dropped("EW-13", LEAK, "a solver is shown 'situation'"),
+               Dropped(HOSTILE[5] if hostile else "EW-14", REPEAT, "it asks what EW-02 asks"))
+    return Making(
+        "pack early_warning", pack.NAME, pack.VERSION, pack.JUDGE_VERSION, "gated", TRIALS,
+        "14 questions made from seed 7, reworded by nobody", "2026-11-30T12:00:00.000Z", 14, 12,
+        {LEAK: 1, REPEAT: 1}, dropped, {"none": 4, "coming": 4, "under_way": 4},
+        (Check("least questions", "12", "9", True), Check("most of one answer", "33.3 %", "50 %", True),
+         Check("best blind baseline", "threshold: 0.62", "0.7", True)),
+        Market("minutes", 12, 4, (Price("alerts", 1), Price("logs", 3))), NOTHING_USED, "ab" * 32, "cd" * 32)
+
+
+def _readings(share: float, trials: int, missing: int) -> Readings:
+    worst = share * (trials - missing) / trials
+    best = worst + missing / trials
+    ends = [wilson(Fraction(round(value * trials), 1), trials) for value in (worst, best)]
+    return Readings(round(worst, 6), round(share, 6), round(best, 6), ends[0].low, ends[1].high)
+
+
+def _missing(system: str) -> int:
+    return 6 if system == QUIET_MODEL else 0
+
+
+def _standing(place: int, system: str, share: float, systems: list[str]) -> Standing:
+    failures = 9 if system == systems[2] else 0
+    judged = QUESTIONS * TRIALS - _missing(system)
+    gate = GateStatus(failures, judged, _missing(system), clopper_pearson(failures, judged))
+    is_baseline = system.startswith("baselines:")
+    return Standing(place, system, is_baseline, False, gate, _readings(share, 36, _missing(system)), share * 1.1,
+                    RankSet(max(1, place - 1), min(6, place + 1)), tuple(systems[3:]) if failures else (), 36, judged)
+
+
+def _tracks(shares: dict[str, float], hostile: bool) -> tuple[TrackSection, ...]:
+    found = [TrackSection(
+        one.name, one.kind, one.measures, one.measures_not,
+        tuple(_track_row(system, one.kind, min(1.0, share + 0.07 * place)) for system, share in shares.items()))
+        for place, one in enumerate(pack.tracks)]
+    if hostile:
+        found[1] = replace(found[1], name=HOSTILE[4], measures=HOSTILE[5], measures_not=HOSTILE[3])
+    return tuple(found)
+
+
+def _track_row(system: str, kind: str, share: float) -> TrackRow:
+    missing = _missing(system)
+    value = 1.0 if kind == "gate" and system.startswith("baselines:") else share
+    return TrackRow(system, _readings(value, 36, missing), round((1 - value) * (36 - missing)), 36 - missing, missing)
+
+
+def _sampled(case: Case, systems: list[str], hostile: bool) -> SampledCase:
+    view: Any = pack.payload(case)
+    answers = [_answer(case, system, line, hostile) for line, system in enumerate(systems, 1)]
+    cited = {system: _cited(answer.output) for system, answer in zip(systems, answers, strict=True)}
+    start: Any = pack.payload(case, "gated")
+    handed = {one["id"] for one in start["observations"]}
+    seen = tuple(_seen(one, handed, cited, systems) for one in view["observations"])
+    if hostile:
+        seen = tuple(replace(one, text=text, service=HOSTILE[1] if place == 2 else one.service)
+                     for place, (one, text) in enumerate(zip(seen, HOSTILE, strict=False))) + seen[len(HOSTILE):]
+    told = pack.messages(pack.payload(case, "gated"), 12, 4)
+    shown = tuple(ShownMessage(one["role"], 1, one["content"]) for one in told)
+    bought = ShownMessage("user", 2, "o9 13:20 alert web: errors\n9 minutes left")
+    payloads = [Payload(tuple(systems[:-1]), shown), Payload((systems[-1],), (*shown, bought))]
+    if hostile:
+        payloads[1] = Payload((systems[-1],), (), f"It holds {HOSTILE[0]!r}, which only the truth knows.")
+        payloads[0] = replace(payloads[0], messages=(*shown, *(ShownMessage("user", 2, text) for text in HOSTILE)))
+    return SampledCase(
+        f"{case.id}{HOSTILE[3] if hostile else ''}", case.tags, str(view["now"]), pack.answer_key(case),
+        json.dumps(case.expected, indent=1), seen, tuple(answers), tuple(payloads),
+        ("A block was left out.",) if hostile else ())
+
+
+def _seen(one: Any, handed: set[object], cited: dict[str, set[str]], systems: list[str]) -> Seen:
+    name = str(one["id"])
+    by = () if name in handed else (systems[0], systems[2])
+    return Seen(name, float(str(one["minute"])), str(one["at"]), str(one["kind"]), str(one["service"]),
+                str(one["text"]), by, tuple(system for system, ids in cited.items() if name in ids))
+
+
+def _cited(output: str | None) -> set[str]:
+    try:
+        return set(json.loads(output or "{}").get("evidence", ()))
+    except ValueError:
+        return set()
+
+
+def _answer(case: Case, system: str, line: int, hostile: bool) -> SampledAnswer:
+    if system == QUIET_MODEL:
+        return SampledAnswer(system, 1, 2, None, "Timeout: no whole reply within 120 s", (), (), line)
+    name = system.removeprefix("baselines:")
+    view: Any = pack.payload(case)
+    is_baseline = name in BLIND
+    said = pack.baselines()[name]["answer"](view, SEED, pack.messages(view)) if is_baseline else WRONG
+    if hostile and not is_baseline:
+        said = "\n".join(HOSTILE)
+    steps = [pack.Step(None, tuple(view["observations"]), 0.0, False, None)]
+    scores = tuple(Score(one.name, one.kind, float(one.judge(case, said, steps))) for one in pack.tracks)
+    bought = (Purchase('{"buy":"logs","service":"web"}', 3, ("o12", "o14"), None),
+              Purchase(HOSTILE[2] if hostile else "I would look at the logs", 0, (), "it is no JSON object"))
+    return SampledAnswer(system, 1, 1, said, None, scores, () if is_baseline else bought, line)
+
+
+def _facts(place: int, system: str) -> SystemFacts:
+    is_baseline = system.startswith("baselines:")
+    took = [] if is_baseline else [0.4 + 0.1 * number for number in range(24)]
+    warm = Sample(took, (120.0, 120.0) if system == QUIET_MODEL else ())
+    tokens = Tokens(36) if is_baseline else Tokens(36, 30, 28_120, 1_911)
+    return SystemFacts(
+        system, is_baseline, False, {"temperature": 1, "digest": "ab" * 32, "note": HOSTILE[place]}, tokens,
+        None if is_baseline else 41.27, _column(warm), _column(Sample(took[:12])),
+        {"Timeout": 2, "NotRun": 4} if system == QUIET_MODEL else {}, 0 if is_baseline else 2,
+        {"under_way": 24 - place, "none": 6, "unreadable": 6})
+
+
+def _column(sample: Sample) -> LatencyColumn:
+    return LatencyColumn(sample.size, len(sample.timeouts), min(sample.completed, default=None),
+                         max(sample.completed, default=None), tuple(percentile(sample, one) for one in PERCENTS))
