@@ -23,6 +23,10 @@ class Command:
         """The same command with a flag that takes no value."""
         return self if flag in self.words else Command(self.prog, (*self.words, flag))
 
+    def minus(self, *flags: str) -> Command:
+        """The same command without flags that take no value."""
+        return Command(self.prog, tuple(word for word in self.words if word not in flags))
+
     def without(self, flag: str) -> Command:
         """The same command without `flag value`."""
         return Command(self.prog, self.having(flag, "").words[:-2])

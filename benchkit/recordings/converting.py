@@ -33,7 +33,7 @@ def recording_of(log: TrialLog, system: str | None) -> Recording:
         raise Unusable(f"{log.path}: nothing recorded yet of {shown_line(name)}; record with bench.py --log")
     return Recording(
         plan.kit, plan.task, plan.split, name, log.settings[name], plan.trials,
-        tuple(_session_of(session) for session in log.sessions), _cases_of(log, plan, name))
+        session_facts(log), _cases_of(log, plan, name))
 
 
 def system_in(log: TrialLog, system: str | None) -> str:
@@ -47,6 +47,11 @@ def system_in(log: TrialLog, system: str | None) -> str:
     if system not in systems:
         raise Unusable(f"{log.path}: it holds no {shown_line(system)}, but {known}")
     return system
+
+
+def session_facts(log: TrialLog) -> tuple[SessionFacts, ...]:
+    """What is known of each session, in order."""
+    return tuple(_session_of(session) for session in log.sessions)
 
 
 def _session_of(session: SessionSummary) -> SessionFacts:
@@ -80,6 +85,11 @@ def _furthest(log: TrialLog) -> int:
     """The furthest position in the order of running that a damaged log records; -1 where nothing is damaged."""
     is_damaged = log.named or log.harmless
     return max(session.furthest for session in log.sessions) if is_damaged else -1
+
+
+def why_not_run(log: TrialLog, cell: Cell) -> str:
+    """Why a planned cell has no trial that counts, in the words of a recording."""
+    return "not run: " + _reason(log, cell, _furthest(log))
 
 
 def _not_run(log: TrialLog, cell: Cell, furthest: int) -> RecordedTrial:

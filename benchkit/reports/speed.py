@@ -10,13 +10,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
+from benchkit.basics.values import ErrorFacts, Timings, Usage
 from benchkit.recordings.pieces import SessionFacts
 from benchkit.recordings.run_record import Result
 from benchkit.statistics.percentiles import PERCENTS, Percentile, Sample, percentile
 
 RELOAD_S = 1.0
 """A request that waited longer for loading met a model that was not there; a loaded one takes milliseconds."""
+
+
+class Timed(Protocol):
+    """One trial, as far as it was measured."""
+
+    @property
+    def cold(self) -> bool: ...  # noqa: D102 - the field's name says it
+    @property
+    def error(self) -> ErrorFacts | None: ...  # noqa: D102
+    @property
+    def latency_s(self) -> float | None: ...  # noqa: D102
+    @property
+    def recorded_latency_s(self) -> float | None: ...  # noqa: D102
+    @property
+    def usage(self) -> Usage | None: ...  # noqa: D102
+    @property
+    def timings(self) -> Timings | None: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +95,12 @@ class Speed:
 
 def speed_of(results: Sequence[Result], sessions: Sequence[SessionFacts]) -> Speed:
     """What the trials of a run measured."""
-    return Speed(*latency_columns(results, sessions), _loading(results, sessions), _tokens(results),
+    return Speed(*latency_columns(results, sessions), _loading(results, sessions), token_sums(results),
                  _attempts(results))
 
 
 def latency_columns(
-    results: Sequence[Result], sessions: Iterable[SessionFacts],
+    results: Sequence[Timed], sessions: Iterable[SessionFacts],
 ) -> tuple[LatencyColumn, LatencyColumn]:
     """The latencies of warm trials, and of cold ones."""
     limit = min((session.timeout_s for session in sessions if session.timeout_s is not None), default=None)
@@ -89,12 +108,12 @@ def latency_columns(
             _column((result for result in results if result.cold), limit))
 
 
-def latency_of(result: Result) -> float | None:
+def latency_of(result: Timed) -> float | None:
     """Seconds of one trial, of the run or of its recording; None where unknown."""
     return result.recorded_latency_s if result.latency_s is None else result.latency_s
 
 
-def _column(results: Iterable[Result], limit: float | None) -> LatencyColumn:
+def _column(results: Iterable[Timed], limit: float | None) -> LatencyColumn:
     judged, timeouts = [], []
     for result in results:
         seconds = latency_of(result)
@@ -114,7 +133,8 @@ def _loading(results: Iterable[Result], sessions: Iterable[SessionFacts]) -> Loa
     return Loading(tuple(session.load_s for session in sessions), len(reloads), max(reloads, default=None))
 
 
-def _tokens(results: Iterable[Result]) -> Tokens:
+def token_sums(results: Iterable[Timed]) -> Tokens:
+    """Tokens over the trials whose counts are known."""
     trials = prompt = output = cached = timed = 0
     seconds: list[float] = []
     for result in results:

@@ -1,0 +1,185 @@
+"""A board of all that is known of a batch: what its pages show, put together. Pure but for the trace it samples.
+
+What does not live here: judging and counting (evaluation.py, standings.py, solver_facts.py, samples.py), drawing
+(board_markdown.py, board_html.py), and files (settling.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchkit.basics.command import Command
+from benchkit.basics.names import shown_line
+from benchkit.basics.values import JSON
+from benchkit.boards.batch import PUBLISHED, Batch, FoundBatch
+from benchkit.boards.board_values import (
+    ALTERED,
+    OPEN,
+    SCORING,
+    SYNTHETIC,
+    TRACE,
+    Banner,
+    Board,
+    Check,
+    Making,
+    Market,
+    Price,
+    Title,
+)
+from benchkit.boards.evaluation import Evaluation, Evidence
+from benchkit.boards.fingerprints import scoring_of
+from benchkit.boards.job import FromPack, Job
+from benchkit.boards.pack import Pack
+from benchkit.boards.question_gates import GateFigures
+from benchkit.boards.samples import sampled_cases
+from benchkit.boards.solver_facts import Gathered, agreements_of, facts_of
+from benchkit.boards.standings import ranking_of, records_of, tracks_of
+from benchkit.boards.trace_check import Verification
+from benchkit.trial_log.lines import SessionLine
+from benchkit.trial_log.reader import TrialLog
+
+PROG = "board.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """All that is known of a batch after its answers were judged.
+
+    altered     questions that are not as they were made, in words
+    gathered    what the log says of each system
+    """
+
+    found: FoundBatch
+    pack: Pack
+    evidence: Evidence
+    evaluation: Evaluation
+    verification: Verification
+    gathered: Mapping[str, Gathered]
+    altered: tuple[str, ...] = ()
+
+    @property
+    def left(self) -> int:
+        """How many planned cells have no trial that counts."""
+        return sum(row.error is not None and row.error.type == "NotRun" for row in self.evaluation.rows)
+
+    @property
+    def never_run(self) -> tuple[str, ...]:
+        """Systems of the job that are not planned yet."""
+        planned = self.evidence.log.planned().systems
+        return tuple(name for name in self.found.batch.job.systems if name not in planned)
+
+
+def board_of(findings: Findings) -> Board:
+    """The board of a batch. Raises Unusable where its pack cannot read an answer."""
+    found, pack, log = findings.found, findings.pack, findings.evidence.log
+    batch, rows = found.batch, findings.evaluation.rows
+    records = records_of(rows)
+    ranking = ranking_of(records, pack)
+    systems = [one.system for one in ranking]
+    return Board(
+        title=Title(batch.job.name, found.folder.name, batch.status), synthetic=pack.synthetic,
+        banners=tuple(_banners(findings)), trace_line=findings.verification.headline, making=making_of(batch, pack),
+        ranking=ranking, tracks=tracks_of(records, pack, ranking),
+        samples=sampled_cases(findings.evidence, findings.evaluation, pack, systems),
+        facts=facts_of(findings.gathered, log, rows, ranking, batch.job.geometry),
+        agreements=agreements_of(findings.gathered, ranking), machines=_machines(log))
+
+
+def scoring_differences(findings: Findings) -> tuple[str, ...]:
+    """What differs between how the rows were judged and how the pack judges now, a text each."""
+    return findings.found.batch.scoring.differences(scoring_of(findings.pack))
+
+
+# --------------------------------------------------------------------------------------------- banners
+
+def _banners(findings: Findings) -> Iterator[Banner]:
+    name, verification = findings.found.name, findings.verification
+    if findings.pack.synthetic is not None:
+        yield Banner(SYNTHETIC, findings.pack.synthetic)
+    if not verification.is_consistent:
+        more = verification.count - len(verification.violations)
+        details = [str(one) for one in verification.violations] + ([f"and {more} more"] if more else [])
+        yield Banner(TRACE, f"{verification.headline}. What solvers saw, said or paid is not what the log says; no "
+                            "figure here can be trusted, and the batch cannot be published.", tuple(details))
+    if findings.altered:
+        yield Banner(ALTERED, "The questions are not as this batch was made with. Answers were judged by the altered "
+                              "ones.", tuple(findings.altered))
+    differences = scoring_differences(findings)
+    if differences:
+        yield Banner(SCORING, "The judges have changed since these answers were judged; the values are those of the "
+                              "judges of then.", differences, str(Command(PROG, ("recompute", name, "--apply"))))
+    if findings.left or (findings.never_run and findings.found.batch.status != PUBLISHED):
+        yield _open(findings)
+
+
+def _open(findings: Findings) -> Banner:
+    planned = len(findings.evaluation.rows)
+    parts = [f"{findings.left} of {planned} planned cells are not run yet"] if findings.left else []
+    if findings.never_run:
+        names = ", ".join(shown_line(name, 60) for name in findings.never_run)
+        parts.append(f"the job also names {names}, of which nothing has run")
+    job = f"jobs/{findings.found.batch.job.name}.toml"
+    return Banner(OPEN, f"{'; '.join(parts)}: this board is of a part.", (), str(Command(PROG, ("run", job))))
+
+
+# --------------------------------------------------------------------------------------------- making
+
+def making_of(batch: Batch, pack: Pack) -> Making:
+    """How the questions of a batch were made."""
+    job, figures = batch.job, batch.figures
+    return Making(
+        source=f"pack {job.asks.pack}" if isinstance(job.asks, FromPack) else f"task {job.asks.task}",
+        name=pack.name, version=pack.version, judge_version=batch.scoring.judge_version, geometry=job.geometry,
+        trials=job.trials, how=_how(job), made_at=batch.made_at, made=figures.made, kept=figures.kept,
+        reasons=figures.dropped_by_reason, dropped=figures.dropped, answers=figures.answers,
+        checks=tuple(_checks(job, figures)), market=_market(batch.world.parts), gen_usage=batch.usage.gen_usage,
+        world_sha256=batch.world.fingerprint, scoring_sha256=batch.scoring.fingerprint)
+
+
+def _how(job: Job) -> str:
+    asks = job.asks
+    if isinstance(asks, FromPack):
+        reworded = f", reworded by {shown_line(asks.reword, 80)}" if asks.reword else ""
+        return f"{asks.count} questions from seed {asks.seed}{reworded}; the same seed makes the same questions"
+    count = "all cases" if asks.count is None else f"the first {asks.count} cases"
+    return f"{count} of the split {shown_line(asks.split, 60)} of {shown_line(asks.cases, 100)}"
+
+
+def _checks(job: Job, figures: GateFigures) -> Iterator[Check]:
+    gate = job.batch_gate
+    yield Check("questions left", str(figures.kept), f"at least {gate.least_questions}",
+                figures.kept >= gate.least_questions)
+    most = max(figures.answers.items(), key=lambda one: one[1], default=("none", 0))
+    share = most[1] / figures.kept if figures.kept else 0.0
+    yield Check("most of one answer", f"{share:.0%} ({shown_line(most[0], 60)})", f"at most {gate.most_one_answer:.0%}",
+                most[1] <= gate.most_one_answer * figures.kept)
+    best = max(figures.blind.items(), key=lambda one: one[1], default=None)
+    if best is not None:
+        yield Check("best that does not see the truth", f"{best[1]:.3f} (baselines:{shown_line(best[0], 60)})",
+                    f"at most {gate.most_blind_score:g}", best[1] <= gate.most_blind_score)
+
+
+def _market(parts: Mapping[str, JSON]) -> Market | None:
+    prices = parts.get("prices")
+    if not isinstance(prices, Mapping):
+        return None
+    costs = prices.get("prices")
+    budget, steps = prices.get("budget"), prices.get("steps")
+    return Market(
+        str(prices.get("unit")), float(budget) if isinstance(budget, int | float) else 0.0,
+        steps if isinstance(steps, int) else 0,
+        tuple(Price(name, float(cost)) for name, cost in costs.items() if isinstance(cost, int | float))
+        if isinstance(costs, Mapping) else ())
+
+
+def _machines(log: TrialLog) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_machine(session.line) for session in log.sessions if session.trials))
+
+
+def _machine(line: SessionLine) -> str:
+    seen = line.environment
+    server = [str(seen[key]) for key in ("server", "server_version") if seen.get(key) is not None]
+    told: Sequence[str | None] = (
+        line.hardware, *(str(seen[key]) for key in ("processor", "platform") if seen.get(key)),
+        f"Python {seen['python']}" if seen.get("python") else None, " ".join(server) or "no server")
+    return shown_line(", ".join(part for part in told if part), 300)

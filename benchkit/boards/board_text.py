@@ -1,0 +1,59 @@
+"""A board on a terminal: the ranking in short, and the line that says how the trace stands.
+
+Pure: values in, text out. What does not live here: the whole board (board_markdown.py, board_page.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from benchkit.basics.names import shown_line
+from benchkit.boards.board_values import SYNTHETIC, TRACE, Board, Standing
+from benchkit.boards.trace_check import Verification
+
+_MOST_NAME = 40
+
+
+def verification_lines(verification: Verification) -> Iterator[str]:
+    """`trace self-consistent`, or how many invariants are violated and each violation by name."""
+    yield verification.headline
+    for violation in verification.violations:
+        yield f"  {violation}"
+    more = verification.count - len(verification.violations)
+    if more:
+        yield f"  and {more} more"
+    if verification.abandoned:
+        yield (f"  {verification.abandoned} abandoned: begun and cut off before the answer was recorded; they count "
+               "for nothing")
+
+
+def ranking_lines(board: Board) -> Iterator[str]:
+    """A line for each system, best first, and what must be known to read them."""
+    rows = [("rank", "system", "headline", "95 %", "hard gates", "judged")]
+    rows += [_row(one) for one in board.ranking]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+    yield from _notes(board.ranking)
+    for banner in board.banners:
+        if banner.code not in (SYNTHETIC, TRACE):
+            yield banner.text + (f" {'; '.join(banner.details)}" if banner.details else "")
+            if banner.command is not None:
+                yield f"  {banner.command}"
+    if board.synthetic is not None:
+        yield board.synthetic
+
+
+def _row(one: Standing) -> tuple[str, str, str, str, str, str]:
+    mark = " !" if one.overtaken else ""
+    headline = one.headline
+    value = "n/a" if headline.completed is None else f"{headline.completed:.3f}"
+    return (str(one.rank or "n/a"), shown_line(one.system, _MOST_NAME) + mark, value,
+            f"{headline.low:.3f} to {headline.high:.3f}", "none" if one.gate is None else one.gate.words,
+            f"{one.judged}/{one.planned}")
+
+
+def _notes(ranking: Sequence[Standing]) -> Iterator[str]:
+    for one in ranking:
+        if one.overtaken:
+            others = ", ".join(shown_line(name, _MOST_NAME) for name in one.overtaken)
+            yield f"! {shown_line(one.system, _MOST_NAME)} failed a hard gate, and stands above {others}"

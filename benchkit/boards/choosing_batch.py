@@ -1,0 +1,141 @@
+"""Which batch a run goes on with: the newest that is not published, the one that was named, or a new one.
+
+What does not live here: recording into it (recording_batch.py), and the folders themselves (batch_folders.py).
+"""
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchkit.basics.clock import signals_as_wish
+from benchkit.basics.command import Command
+from benchkit.basics.errors import Unusable
+from benchkit.boards.batch import BLOCKED, CASES, PUBLISHED, RESPONSES, FoundBatch, new_batch
+from benchkit.boards.batch_folders import find_batch, newest_open, rebuild_batch, start_batch
+from benchkit.boards.job import FromPack, Job
+from benchkit.boards.job_pack import world_differences
+from benchkit.boards.llm_cache import CachedRewording, Rewording
+from benchkit.boards.pack import Pack
+from benchkit.boards.pack_loading import cache_folder
+from benchkit.boards.questions import KeptQuestions, Questions, make_questions, read_questions
+from benchkit.boards.solvers import options_of, take_env_file
+from benchkit.boards.usage import NOTHING_USED, Tokens
+from benchkit.disk.whole_files import shown_path
+from benchkit.running.live import Edges, log_at
+from benchkit.running.plan import named
+from benchkit.systems.loading import load_system
+from benchkit.trial_log.writer import LogWriter
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a person asked for of batches: a new one, that one, its questions made anew, rewording asked again."""
+
+    runs: Path
+    command: Command
+    fresh: bool = False
+    batch: str | None = None
+    rebuild: bool = False
+    regenerate: bool = False
+    offline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    questions: Questions
+    used: Tokens
+
+
+def batch_for(wanted: Wanted, job: Job, pack: Pack, edges: Edges) -> FoundBatch:
+    """The batch to go on with, its job as it reads now. Raises Unusable for one that cannot be gone on with."""
+    if wanted.regenerate and not (isinstance(job.asks, FromPack) and job.asks.reword):
+        raise Unusable(f"--regen: job {job.name} has its questions reworded by nobody (key reword)")
+    found = None if wanted.fresh else _found(wanted, job)
+    if found is None:
+        made = _make(wanted, job, pack, edges)
+        batch = new_batch(job, pack, made.questions, edges.clock.stamp(), made.used)
+        return start_batch(wanted.runs, batch, made.questions)
+    refuse_other_world(found, job, pack, wanted.command)
+    if wanted.rebuild or wanted.regenerate:
+        found = _rebuilt(found, _make(wanted, job, pack, edges), job, pack)
+    return replace(found, batch=replace(found.batch, job=job))
+
+
+def refuse_blocked(found: FoundBatch) -> None:
+    """Raise Unusable for a batch that the gate blocked, with its reasons."""
+    if found.batch.status == BLOCKED:
+        raise Unusable(f"{shown_path(found.folder)}: blocked by the batch gate: "
+                       f"{'; '.join(found.batch.figures.blocked)}; change the job or its pack, and begin another "
+                       "batch with --fresh")
+
+
+def refuse_other_world(found: FoundBatch, job: Job, pack: Pack, command: Command) -> None:
+    """Raise Unusable where the job and its pack ask about another world than the batch, naming the difference."""
+    differences = world_differences(found.batch, job, pack)
+    if differences:
+        raise Unusable(f"{shown_path(found.folder)}: this batch was made in another world ({differences}); begin "
+                       f"another one with {command.plus('--fresh')}")
+
+
+def questions_of(found: FoundBatch, accept_altered: bool = False) -> KeptQuestions:
+    """The questions of a batch, checked. Raises Unusable naming what was altered."""
+    batch = found.batch
+    return read_questions(found.folder / CASES, batch.cases_sha256, batch.world.questions_sha256,
+                          accept_altered=accept_altered)
+
+
+def _found(wanted: Wanted, job: Job) -> FoundBatch | None:
+    if wanted.batch is None:
+        return newest_open(wanted.runs, job.name)
+    found = find_batch(wanted.runs, wanted.batch, job.name)
+    if found.batch.status == PUBLISHED:
+        raise Unusable(f"{shown_path(found.folder)} is published, and stays as it is; begin another batch with --fresh")
+    return found
+
+
+def _rebuilt(found: FoundBatch, made: _Made, job: Job, pack: Pack) -> FoundBatch:
+    """The batch with its questions made anew; its answers stay, and count where their request is still the same."""
+    with _no_writer(found.folder / RESPONSES):
+        log = log_at(found.folder / RESPONSES)
+        planned = () if log is None else log.planned().cases
+        there = {case.id for case in made.questions.cases}
+        gone = [case.id for case in planned if case.id not in there]
+        if gone:
+            raise Unusable(f"{shown_path(found.folder)}: {named(gone)} would not be made any more, and there are "
+                           "answers to them; begin another batch with --fresh")
+        anew = new_batch(job, pack, made.questions, found.batch.made_at, found.batch.usage.gen_usage + made.used)
+        anew = replace(anew, systems=found.batch.systems, scoring=found.batch.scoring, usage=replace(
+            found.batch.usage, gen_usage=anew.usage.gen_usage))
+        return rebuild_batch(found.folder, anew, made.questions)
+
+
+@contextmanager
+def _no_writer(log: Path) -> Iterator[None]:
+    """Within this nobody records into the log. Raises Surroundings where somebody does."""
+    if not log.exists():
+        yield
+        return
+    with LogWriter.open(log):
+        yield
+
+
+def _make(wanted: Wanted, job: Job, pack: Pack, edges: Edges) -> _Made:
+    asks = job.asks
+    if not isinstance(asks, FromPack) or asks.reword is None:
+        return _Made(make_questions(job, pack), NOTHING_USED)
+    cache = cache_folder(asks.pack, edges.folders)
+    if wanted.offline:
+        reword = CachedRewording(cache, asks.reword, None)
+        return _Made(make_questions(job, pack, reword), reword.used)
+    take_env_file(job, [asks.reword])
+    system = load_system(asks.reword, options_of(edges, ()), edges.folders)
+    lender = Rewording(asks.reword, system, edges.clock, job.limits.timeout_s)
+    reword = CachedRewording(cache, asks.reword, lender, regenerate=wanted.regenerate)
+    with signals_as_wish(edges.stop, os._exit):
+        try:
+            return _Made(make_questions(job, pack, reword), reword.used)
+        finally:
+            lender.close()

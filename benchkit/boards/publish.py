@@ -1,0 +1,108 @@
+"""Publishing a batch: verify all, judge all under one scoring, run the baselines again, verify again, mark it.
+
+A refusal writes nothing. What does not live here: the invariants of a trace (trace_invariants.py), and the gates on
+questions (question_gates.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from benchkit.basics.errors import Unusable
+from benchkit.basics.names import shown_line
+from benchkit.boards.batch import BLOCKED, PUBLISHED, RESPONSES, FoundBatch
+from benchkit.boards.board_making import Findings
+from benchkit.boards.choosing_batch import questions_of
+from benchkit.boards.evaluation import Before
+from benchkit.boards.game import games_of
+from benchkit.boards.job_pack import world_differences
+from benchkit.boards.pack import Pack
+from benchkit.boards.question_gates import emission_gate, gate_figures
+from benchkit.boards.questions import KeptQuestions, rules_of
+from benchkit.boards.recording_batch import Wished, record_batch
+from benchkit.boards.settling import examine
+from benchkit.boards.standings import sees_truth
+from benchkit.disk.whole_files import shown_path
+from benchkit.running.live import Edges, log_at
+from benchkit.running.plan import Selection, named
+from benchkit.systems.loading import is_baseline
+from benchkit.trial_log.reader import TrialLog
+
+
+def check_publishable(found: FoundBatch) -> None:
+    """Raise Unusable for a batch that is published already, or in which nobody but baselines answered."""
+    if found.batch.status == PUBLISHED:
+        raise Unusable(f"{shown_path(found.folder)} is published already")
+    if all(map(is_baseline, found.batch.systems)):
+        raise Unusable(f"{shown_path(found.folder)}: only baselines have answered, and a board of these shows nothing; "
+                       "add a system with board.py run JOB --models SYSTEM")
+
+
+def reasons_not_to_publish(found: FoundBatch, pack: Pack) -> tuple[str, ...]:
+    """Why a batch must not be published, a sentence each; empty: it can be. Nothing is written."""
+    if found.batch.status == BLOCKED:
+        return tuple(f"blocked by the batch gate: {reason}" for reason in found.batch.figures.blocked)
+    world = world_differences(found.batch, found.batch.job, pack)
+    if world:
+        return (f"it was made in another world: {world}",)
+    try:
+        questions = questions_of(found, accept_altered=True)
+        if questions.altered:
+            return tuple(f"its questions were altered: {what}" for what in questions.altered)
+        return (*_of_gates(found, pack, questions), *_of_answers(found, pack, questions))
+    except Unusable as error:
+        return (str(error),)
+
+
+def publish(found: FoundBatch, pack: Pack, wished: Wished, edges: Edges) -> Findings:
+    """Run the baselines again and judge all anew: the findings of the published batch, not written yet.
+
+    The old rows of the baselines give way to those of the next attempt; baselines that see the truth are not run,
+    and not on the board. Raises as `record_batch` does.
+    """
+    questions = questions_of(found)
+    again = _baselines_to_run(found, pack)
+    if again:
+        record_batch(found, pack, questions, again,
+                     replace(wished, selection=Selection(again=True), reruns_changed=True), edges)
+    published = replace(found, batch=replace(found.batch, status=PUBLISHED))
+    return examine(published, pack, questions, Before())
+
+
+def _baselines_to_run(found: FoundBatch, pack: Pack) -> tuple[str, ...]:
+    return tuple(name for name in found.batch.systems if is_baseline(name) and not sees_truth(pack, name))
+
+
+def _of_gates(found: FoundBatch, pack: Pack, questions: KeptQuestions) -> Iterator[str]:
+    """What the gates say of the questions now."""
+    emitted = emission_gate(pack, questions.cases, rules_of(found.batch.job))
+    for one in emitted.dropped:
+        yield f"the emission gate drops {shown_line(one.case, 60)} now ({one.reason}: {one.detail})"
+    for reason in gate_figures(pack, emitted, found.batch.job.batch_gate).blocked:
+        yield f"the batch gate blocks it now: {reason}"
+
+
+def _of_answers(found: FoundBatch, pack: Pack, questions: KeptQuestions) -> Iterator[str]:
+    """What does not hold of log and trace."""
+    log = log_at(found.folder / RESPONSES)
+    if log is None:
+        yield "nothing is recorded"
+        return
+    yield from _of_requests(log, pack, questions, found)
+    findings = examine(found, pack, questions, Before())
+    if not findings.verification.is_consistent:
+        yield findings.verification.headline
+        yield from map(str, findings.verification.violations)
+    if findings.left:
+        yield f"{findings.left} of {len(findings.evaluation.rows)} planned cells are not run; go on with board.py run"
+    for name in found.batch.systems:
+        if is_baseline(name) and name.removeprefix("baselines:") not in pack.baselines:
+            yield f"{shown_line(name, 60)} is no baseline of the pack any more"
+
+
+def _of_requests(log: TrialLog, pack: Pack, questions: KeptQuestions, found: FoundBatch) -> Iterator[str]:
+    games = games_of(pack, questions.cases, rules_of(found.batch.job))
+    changed = [case.id for case in log.planned().cases
+               if case.id not in games or games[case.id].prompt.ask != case.ask]
+    if changed:
+        yield f"what is asked in {named(changed)} is not what was asked when it was answered"

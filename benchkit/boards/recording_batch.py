@@ -1,0 +1,97 @@
+"""Recording into a batch: the order that a job amounts to, and the session that runs what is left of it.
+
+Answers go into responses.jsonl, a trial log like any other; the trace grows beside it. What does not live here: the
+session itself (running/), which batch it is (choosing_batch.py), and what follows from the answers (settling.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from benchkit.basics.clock import Budget
+from benchkit.basics.command import Command
+from benchkit.basics.errors import Unusable
+from benchkit.basics.values import TaskName
+from benchkit.boards.batch import RESPONSES, TRACE, FoundBatch
+from benchkit.boards.game import Game, games_of, prompts_of
+from benchkit.boards.job import FromTask, Job
+from benchkit.boards.pack import Pack
+from benchkit.boards.playing import Timing
+from benchkit.boards.questions import KeptQuestions, rules_of
+from benchkit.boards.solvers import players_of, solvers_of
+from benchkit.boards.trace_file import TraceWriter
+from benchkit.disk.whole_files import shown_path
+from benchkit.running.live import Edges, log_at, record_live
+from benchkit.running.plan import ALL, Selection, cells_of
+from benchkit.running.progress import Verdicts
+from benchkit.running.session import Ended, Order
+from benchkit.trial_log.reader import TrialLog
+
+ANSWERED = Verdicts(lambda case, output: "answered", ("answered", "incomplete"))
+"""What an answer is worth stands in no single message, so progress only counts them."""
+QUESTIONS = "questions"
+"""The split of a batch made by a pack."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wished:
+    """How a session is to be run, and how it was asked for. `reruns_changed`: what was asked otherwise runs again."""
+
+    command: Command
+    selection: Selection = ALL
+    budget_s: float | None = None
+    reruns_changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a session added: cells that ran (again), and how it ended."""
+
+    new_cells: int
+    ended: Ended
+
+
+def record_batch(
+    found: FoundBatch, pack: Pack, questions: KeptQuestions, systems: Sequence[str], wished: Wished, edges: Edges,
+) -> Recorded:
+    """Run what is left of a batch for these systems.
+
+    Raises Unusable before anything is started; Surroundings and Interrupted with the log as far as it came.
+    """
+    games = games_of(pack, questions.cases, rules_of(found.batch.job))
+    log = log_at(found.folder / RESPONSES)
+    _check_trials(found, log)
+    before = _attempts(log)
+    ended = record_live(_order(found, pack, games, systems, wished, edges), log, edges, ANSWERED)
+    return Recorded(_attempts(log_at(found.folder / RESPONSES)) - before, ended)
+
+
+def _order(
+    found: FoundBatch, pack: Pack, games: Mapping[str, Game], systems: Sequence[str], wished: Wished, edges: Edges,
+) -> Order:
+    job = found.batch.job
+    trace = TraceWriter(found.folder / TRACE, edges.clock.stamp)
+    players = players_of(solvers_of(systems, pack, games, job, edges), games, trace,
+                         Timing(edges.clock, job.limits.timeout_s))
+    return Order(
+        log=found.folder / RESPONSES, systems=players, title=TaskName(pack.module, pack.name, pack.version),
+        cases=tuple(game.case for game in games.values()), prompts=prompts_of(games), split=_split(job),
+        trials=job.trials, budget=Budget(edges.start, wished.budget_s), timeout_s=job.limits.timeout_s,
+        command=wished.command, selection=wished.selection, rerun_changed=wished.reruns_changed, adds_systems=True,
+        companion=trace, mend=f"run what changed again with {wished.command.plus('--rebuild')}, or begin another "
+                              f"batch with {wished.command.plus('--fresh')}")
+
+
+def _split(job: Job) -> str:
+    return job.asks.split if isinstance(job.asks, FromTask) else QUESTIONS
+
+
+def _check_trials(found: FoundBatch, log: TrialLog | None) -> None:
+    planned = 0 if log is None else log.planned().trials
+    if found.batch.job.trials < planned:
+        raise Unusable(f"{shown_path(found.folder)}: it plans {planned} trials of each question, and the job now says "
+                       f"trials = {found.batch.job.trials}; say {planned} or more, or begin another batch with --fresh")
+
+
+def _attempts(log: TrialLog | None) -> int:
+    return 0 if log is None else sum(log.attempts(cell) for cell in cells_of(log.planned()))

@@ -1,0 +1,195 @@
+"""Sampled cases: what was seen in the order of time, what each system said, and exactly what it was shown.
+
+All of it is taken from the trace, never made anew, and looked through for truth terms: what has one is left out, and
+a warning says so. What does not live here: drawing it (the pages), and which answers count (evaluation.py).
+"""
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from benchkit.basics.canonical import canonical
+from benchkit.basics.names import shown_line
+from benchkit.basics.values import JSON, Case, Cell, Reply
+from benchkit.boards.board_values import (
+    Payload,
+    Purchase,
+    SampledAnswer,
+    SampledCase,
+    Score,
+    Seen,
+    ShownMessage,
+)
+from benchkit.boards.eval_rows import Row
+from benchkit.boards.evaluation import Evaluation, Evidence
+from benchkit.boards.game import observations_in
+from benchkit.boards.pack import Pack
+from benchkit.boards.question_gates import leaked_terms
+from benchkit.boards.trace_events import CALL, MESSAGE, RESULT, SYSTEM, USER, Event
+from benchkit.boards.trace_reading import Segment, TraceReader, trace_damage_named_by
+from benchkit.boards.trace_views import opening_of
+
+MOST_CASES = 6
+TRIAL = 1
+LEFT_OUT = "left out: it holds a text that gives the truth away"
+_ROLES = {SYSTEM: "system", USER: "user", MESSAGE: "assistant"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """One system at a sampled case: its row with the number of its line, and its trial (None: there is none)."""
+
+    row: Row
+    line: int
+    output: str | None
+    segment: Segment | None
+
+
+def sampled_cases(
+    evidence: Evidence, evaluation: Evaluation, pack: Pack, systems: Sequence[str],
+) -> tuple[SampledCase, ...]:
+    """The first trial of every system at up to MOST_CASES cases, systems in the order given."""
+    chosen = choose(evidence.cases, pack)
+    wanted = {case.id for case in chosen}
+    rows = {row.cell: (number, row) for number, row in enumerate(evaluation.rows, 1)
+            if row.cell.trial == TRIAL and row.cell.case in wanted}
+    reader = TraceReader(evidence.trace, trace_damage_named_by(evidence.log))
+    try:
+        return tuple(
+            _sampled(case, pack, [_told(*rows[cell], evidence, evaluation.offsets, reader) for cell in
+                                  (Cell(system, case.id, TRIAL) for system in systems) if cell in rows])
+            for case in chosen)
+    finally:
+        reader.close()
+
+
+def choose(cases: Sequence[Case], pack: Pack) -> tuple[Case, ...]:
+    """Up to MOST_CASES cases in their order: the first of each right answer, then the second of each, and so on."""
+    by_answer: dict[str, list[Case]] = defaultdict(list)
+    for case in cases:
+        by_answer[pack.answer_key(case)].append(case)
+    rounds = [(number, case.id) for same in by_answer.values() for number, case in enumerate(same)]
+    chosen = {name for _, name in sorted(rounds, key=lambda one: one[0])[:MOST_CASES]}
+    return tuple(case for case in cases if case.id in chosen)
+
+
+def _told(
+    line: int, row: Row, evidence: Evidence, offsets: Mapping[Cell, int], reader: TraceReader,
+) -> _Told:
+    if row.cell not in offsets:
+        return _Told(row, line, None, None)
+    outcome = evidence.log.trial(row.cell).outcome
+    output = outcome.output if isinstance(outcome, Reply) and row.error is None else None
+    return _Told(row, line, output, reader.segment_at(offsets[row.cell]))
+
+
+def _sampled(case: Case, pack: Pack, told: Sequence[_Told]) -> SampledCase:
+    seen = tuple(_seen(told))
+    kept = tuple(one for one in seen if not leaked_terms(pack, case, f"{one.id}\n{one.service}\n{one.text}"))
+    warning = f"{len(seen) - len(kept)} observations are {LEFT_OUT}"
+    return SampledCase(
+        id=case.id, tags=case.tags, now=_now(told), answer_key=pack.answer_key(case),
+        truth=json.dumps(case.expected, indent=1, ensure_ascii=False), observations=kept,
+        answers=tuple(_answer(one, pack) for one in told), payloads=tuple(_payloads(case, pack, told)),
+        warnings=(warning,) if len(kept) < len(seen) else ())
+
+
+def _now(told: Sequence[_Told]) -> str:
+    for one in told:
+        opening = opening_of(one.segment.events) if one.segment else None
+        payload = opening.payload if opening else None
+        if isinstance(payload, Mapping) and "now" in payload:
+            return str(payload["now"])
+    return ""
+
+
+# ------------------------------------------------------------------------------------------- what was seen
+
+def _seen(told: Sequence[_Told]) -> Iterator[Seen]:
+    """Every observation that any of them was shown, in the order of time."""
+    found: dict[str, Seen] = {}
+    buyers: dict[str, list[str]] = defaultdict(list)
+    handed: set[str] = set()
+    for one in told:
+        for is_bought, observation in _observations(one.segment):
+            text = canonical(observation)
+            found.setdefault(text, _seen_of(observation))
+            if is_bought:
+                buyers[text].append(one.row.cell.system)
+            else:
+                handed.add(text)
+    for text, seen in sorted(found.items(), key=lambda item: (item[1].minute is None, item[1].minute or 0.0)):
+        yield replace(seen, bought_by=() if text in handed else tuple(dict.fromkeys(buyers[text])),
+                      cited_by=tuple(one.row.cell.system for one in told if _cites(one.output, seen.id)))
+
+
+def _observations(segment: Segment | None) -> Iterator[tuple[bool, Mapping[str, JSON]]]:
+    """(whether it was bought, the observation) of all that a trial was shown."""
+    opening = opening_of(segment.events) if segment else None
+    if segment is None or opening is None:
+        return
+    yield from ((False, one) for one in observations_in(opening.payload))
+    for event in segment.events:
+        if event.type == RESULT:
+            yield from ((True, one) for one in event.data["observation"])
+
+
+def _seen_of(observation: Mapping[str, JSON]) -> Seen:
+    minute = observation.get("minute")
+    at, kind, service, text = (str(observation.get(name, "")) for name in ("at", "kind", "service", "text"))
+    return Seen(str(observation.get("id", "")),
+                float(minute) if isinstance(minute, int | float) and not isinstance(minute, bool) else None,
+                at, kind, service, text)
+
+
+def _cites(output: str | None, name: str) -> bool:
+    return bool(output and name and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", output))
+
+
+# ------------------------------------------------------------------------------------------- what was said
+
+def _answer(told: _Told, pack: Pack) -> SampledAnswer:
+    row = told.row
+    scores = (Score(track.name, track.kind, float(value)) for track in pack.tracks
+              if (value := row.value(track.name)) is not None)
+    error = None if row.error is None else f"{row.error.type}: {row.error.message}"
+    return SampledAnswer(
+        row.cell.system, row.cell.trial, row.attempt, told.output, error, tuple(scores),
+        tuple(_purchases(told.segment)), told.line)
+
+
+def _purchases(segment: Segment | None) -> Iterator[Purchase]:
+    said = ""
+    for event in segment.events if segment else ():
+        if event.type == CALL:
+            said = event.data["arguments"]
+        elif event.type == RESULT:
+            data = event.data
+            yield Purchase(said, data["cost"], tuple(str(one.get("id", "")) for one in data["observation"]),
+                           data["error"])
+
+
+# ------------------------------------------------------------------------------------------- what was shown
+
+def _payloads(case: Case, pack: Pack, told: Sequence[_Told]) -> Iterator[Payload]:
+    """Each different conversation as it was shown, with the systems that were shown it."""
+    groups: dict[tuple[ShownMessage, ...], list[str]] = defaultdict(list)
+    for one in told:
+        if one.segment is not None:
+            groups[tuple(_shown(one.segment.events))].append(one.row.cell.system)
+    for messages, systems in groups.items():
+        if leaked_terms(pack, case, "\n".join(message.text for message in messages)):
+            named = ", ".join(shown_line(name, 60) for name in systems)
+            yield Payload(tuple(systems), (), f"what {named} was shown is {LEFT_OUT}")
+        else:
+            yield Payload(tuple(systems), messages)
+
+
+def _shown(events: Sequence[Event]) -> Iterator[ShownMessage]:
+    for event in events:
+        is_example = event.type == MESSAGE and event.data["request"] is None
+        if event.type in (SYSTEM, USER) or is_example:
+            yield ShownMessage(_ROLES[event.type], event.step, event.data["text"])

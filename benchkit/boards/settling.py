@@ -1,0 +1,109 @@
+"""Settling a batch: judge what was answered, hold the trace against the log, and put all that is derived on the disk.
+
+    examine   reads and judges, writes nothing
+    settle    writes eval.jsonl, the board, and batch.json last
+
+What does not live here: asking anybody anything (recording_batch.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from benchkit.boards.batch import (
+    BOARD_HTML,
+    BOARD_MARKDOWN,
+    COMPLETE,
+    EVAL,
+    OPEN,
+    PUBLISHED,
+    RESPONSES,
+    TRACE,
+    BatchUsage,
+    FoundBatch,
+    write_batch,
+)
+from benchkit.boards.board_making import Findings, board_of
+from benchkit.boards.board_markdown import board_markdown
+from benchkit.boards.board_page import board_page
+from benchkit.boards.board_values import Board
+from benchkit.boards.eval_rows import Row, keep_rows, read_rows
+from benchkit.boards.evaluation import (
+    Before,
+    Evidence,
+    evaluate,
+    fingerprint_in_row,
+    keep_what_was_judged,
+)
+from benchkit.boards.fingerprints import scoring_of
+from benchkit.boards.pack import Pack
+from benchkit.boards.questions import KeptQuestions
+from benchkit.boards.solver_facts import gather
+from benchkit.boards.standings import sees_truth
+from benchkit.boards.trace_check import verify
+from benchkit.disk.whole_files import same_bytes, write_whole
+from benchkit.trial_log.reader import read_log
+
+
+def examine(found: FoundBatch, pack: Pack, questions: KeptQuestions, before: Before | None = None) -> Findings:
+    """All that can be known of a batch. `before` are rows that may stand (None: see `rows_that_stand`).
+
+    Raises Unusable for a log, a trace or an eval.jsonl that cannot be read, and where nothing is recorded yet.
+    """
+    log, trace = read_log(found.folder / RESPONSES), found.folder / TRACE
+    log.planned()
+    evidence = Evidence(log, trace, questions.cases)
+    verification = verify(log, trace)
+    evaluation = evaluate(evidence, pack, rows_that_stand(found, pack) if before is None else before)
+    hidden = hidden_systems(found, pack, log.planned().systems)
+    return Findings(found, pack, evidence, evaluation.without(hidden), verification, gather(log, pack),
+                    questions.altered)
+
+
+def rows_that_stand(found: FoundBatch, pack: Pack) -> Before:
+    """With the same judges all is judged anew; with others the rows stand as they were judged, until `recompute`."""
+    if found.batch.scoring.fingerprint == scoring_of(pack).fingerprint:
+        return Before()
+    return Before(read_rows(found.folder / EVAL), keep_what_was_judged)
+
+
+def hidden_systems(found: FoundBatch, pack: Pack, systems: Iterable[str]) -> frozenset[str]:
+    """Baselines that see the truth are for testing: none is on a published board."""
+    if found.batch.status != PUBLISHED:
+        return frozenset()
+    return frozenset(name for name in systems if sees_truth(pack, name))
+
+
+def settle(findings: Findings) -> tuple[Findings, Board]:
+    """Put on the disk what follows from the findings; those that the batch now holds, and its board."""
+    findings = replace(findings, found=_settled(findings))
+    folder = findings.found.folder
+    board = board_of(findings)
+    keep_rows(folder / EVAL, findings.evaluation.rows)
+    for name, text in ((BOARD_MARKDOWN, board_markdown), (BOARD_HTML, board_page)):
+        chunks = list(_encoded(text(board)))
+        if not same_bytes(folder / name, chunks):
+            write_whole(folder / name, chunks)
+    write_batch(findings.found)
+    return findings, board
+
+
+def _encoded(texts: Iterable[str]) -> Iterator[bytes]:
+    return (text.encode("utf-8") for text in texts)
+
+
+def _settled(findings: Findings) -> FoundBatch:
+    """The batch with its status, its systems as served, its usage, and how its rows were judged."""
+    batch, log = findings.found.batch, findings.evidence.log
+    is_done = not findings.left and not findings.never_run
+    status = batch.status if batch.status == PUBLISHED else COMPLETE if is_done else OPEN
+    usage = BatchUsage({name: one.used for name, one in findings.gathered.items()}, batch.usage.gen_usage)
+    are_of_now = all(_is_judged_as_now(row, findings.pack) for row in findings.evaluation.rows)
+    scoring = scoring_of(findings.pack) if are_of_now else batch.scoring
+    return replace(findings.found, batch=replace(
+        batch, status=status, systems=dict(log.settings), usage=usage, scoring=scoring))
+
+
+def _is_judged_as_now(row: Row, pack: Pack) -> bool:
+    return row.judge_version == pack.judge_version and row.fingerprints == {
+        track.name: fingerprint_in_row(track) for track in pack.tracks}

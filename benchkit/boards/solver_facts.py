@@ -1,0 +1,121 @@
+"""What each system took and said: tokens, seconds, words, and how often it says what a baseline says.
+
+One pass over the log, one trial line in memory at a time. What does not live here: what answers are worth
+(standings.py).
+"""
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from benchkit.basics.errors import Unusable
+from benchkit.basics.names import shown_line
+from benchkit.basics.values import Cell, ErrorFacts, Reply, Timings, Usage
+from benchkit.boards.board_values import Agreement, Standing, SystemFacts
+from benchkit.boards.eval_rows import Row
+from benchkit.boards.pack import Pack
+from benchkit.boards.usage import NOTHING_USED, Tokens, tokens_of
+from benchkit.recordings.converting import session_facts
+from benchkit.reports.speed import latency_columns, token_sums
+from benchkit.statistics.figures import figure
+from benchkit.systems.loading import is_baseline
+from benchkit.trial_log.lines import TrialLine
+from benchkit.trial_log.reader import TrialLog
+
+
+@dataclass(frozen=True, slots=True)
+class TrialFacts:
+    """What one trial that counts took."""
+
+    cold: bool
+    error: ErrorFacts | None
+    latency_s: float | None
+    recorded_latency_s: float | None
+    usage: Usage | None
+    timings: Timings | None
+
+
+@dataclass(slots=True)
+class Gathered:
+    """All that the log says of one system. `used` is over all attempts; the rest over those that count.
+
+    `words` is what each answer said, by (case, trial).
+    """
+
+    used: Tokens = NOTHING_USED
+    trials: list[TrialFacts] = field(default_factory=list)
+    words: dict[tuple[str, int], str] = field(default_factory=dict)
+    repeated: int = 0
+
+
+def gather(log: TrialLog, pack: Pack) -> dict[str, Gathered]:
+    """What the log says of each system of its plan. Raises Unusable where the pack cannot read an answer."""
+    found: dict[str, Gathered] = {name: Gathered() for name in log.planned().systems}
+    for line, _place in log.lines_that_count():
+        if isinstance(line, TrialLine) and line.cell.system in found:
+            _add(found[line.cell.system], line, log, pack)
+    return found
+
+
+def facts_of(
+    gathered: Mapping[str, Gathered], log: TrialLog, rows: Iterable[Row], ranking: Sequence[Standing], geometry: str,
+) -> tuple[SystemFacts, ...]:
+    """The facts of each system, in the order of the ranking."""
+    incomplete: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        if row.error is not None:
+            incomplete[row.cell.system][row.error.type] += 1
+    # in gated a trial is many requests, so the limit of one says nothing of when it was given up
+    sessions = session_facts(log) if geometry == "single" else ()
+    found = []
+    for one in ranking:
+        its = gathered[one.system]
+        warm, cold = latency_columns(its.trials, sessions)
+        found.append(SystemFacts(
+            one.system, one.is_baseline, one.sees_truth, log.settings.get(one.system, {}), its.used,
+            figure(token_sums(its.trials).output_per_second), warm, cold,
+            dict(sorted(incomplete[one.system].items())), its.repeated,
+            dict(Counter(its.words.values()).most_common())))
+    return tuple(found)
+
+
+def agreements_of(gathered: Mapping[str, Gathered], ranking: Sequence[Standing]) -> tuple[Agreement, ...]:
+    """How often each system that is no baseline says the word of each baseline that does not see the truth."""
+    return tuple(
+        _agreement(one.system, other.system, gathered)
+        for one in ranking if not one.is_baseline
+        for other in ranking if other.is_baseline and not other.sees_truth)
+
+
+def _agreement(system: str, baseline: str, gathered: Mapping[str, Gathered]) -> Agreement:
+    said, other = gathered[system].words, gathered[baseline].words
+    both = said.keys() & other.keys()
+    return Agreement(system, baseline, sum(said[cell] == other[cell] for cell in both), len(both))
+
+
+def _add(found: Gathered, line: TrialLine, log: TrialLog, pack: Pack) -> None:
+    outcome, cell = line.outcome, line.cell
+    is_reply = isinstance(outcome, Reply)
+    usage = outcome.usage if isinstance(outcome, Reply) else Usage()
+    if not is_baseline(cell.system):
+        # a baseline calls nobody
+        found.used += tokens_of([usage])
+    if not log.is_recorded(cell) or line.attempt != log.attempts(cell):
+        return
+    found.repeated += line.attempt > 1
+    found.trials.append(TrialFacts(
+        log.is_cold(cell), None if isinstance(outcome, Reply) else outcome.error, None, outcome.latency_s,
+        usage if is_reply else None, outcome.timings if isinstance(outcome, Reply) else None))
+    if isinstance(outcome, Reply):
+        found.words[cell.case, cell.trial] = said_word(pack, cell, outcome.output)
+
+
+def said_word(pack: Pack, cell: Cell, output: str) -> str:
+    """What an answer says in one word, as the pack reads it. Raises Unusable where it cannot."""
+    try:
+        word = pack.said_key(output)
+    except Exception as error:
+        raise Unusable(f"pack {pack.module}: said_key raised {type(error).__name__} at the answer of "
+                       f"{shown_line(cell.system, 60)} to {shown_line(cell.case, 60)}, trial {cell.trial}") from error
+    return shown_line(str(word), 80)

@@ -1,0 +1,105 @@
+"""What board.py says of batches and of what is to come: lines of text for a terminal.
+
+What does not live here: the ranking (board_text.py), and flags (the door).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchkit.basics.command import Command
+from benchkit.basics.errors import Unusable
+from benchkit.basics.names import shown_line
+from benchkit.basics.values import Cell
+from benchkit.boards.batch import RESPONSES, TRACE, FoundBatch
+from benchkit.boards.board_making import Findings
+from benchkit.boards.estimate import cost_of, estimate, in_words
+from benchkit.boards.evaluation import counting_keys
+from benchkit.boards.job import Job
+from benchkit.boards.recompute import Recomputed
+from benchkit.boards.recording_batch import Recorded
+from benchkit.boards.trace_reading import Segment, TraceReader, trace_damage_named_by
+from benchkit.boards.trace_story import story_of
+from benchkit.disk.whole_files import shown_path
+from benchkit.running.live import log_at
+from benchkit.running.plan import named
+from benchkit.trial_log.reader import read_log
+
+_ENDS = {"budget": "the budget ended the run", "selection": "only what was chosen ran",
+         "error": "the run stopped by itself"}
+
+
+def run_lines(findings: Findings, recorded: Recorded, command: Command) -> Iterator[str]:
+    """What a run did, what is left, and how to go on."""
+    cells = "cell" if recorded.new_cells == 1 else "cells"
+    end = _ENDS.get(recorded.ended.reason or "")
+    yield (f"{shown_path(findings.found.folder)}: {recorded.new_cells} new {cells}, {findings.left} of "
+           f"{len(findings.evaluation.rows)} planned cells left{f'; {end}' if end else ''}")
+    if findings.left:
+        yield f"  go on  {command.minus('--fresh', '--rebuild', '--regen').without('--limit')}"
+
+
+def estimate_lines(job: Job, found: FoundBatch | None, systems: Sequence[str]) -> Iterator[str]:
+    """A line for each system: what the cells to go will take, by those done."""
+    log = None if found is None else log_at(found.folder / RESPONSES)
+    count = len(found.batch.cases_sha256) if found is not None else getattr(job.asks, "count", None) or 0
+    where = "no batch yet" if found is None else shown_path(found.folder)
+    yield f"{where}: {count} questions x {job.trials} trials for each system"
+    for name in systems:
+        is_there = log is not None and name in log.planned().systems
+        done = [cost_of(line.outcome) for line in log.trials(name)] if log is not None and is_there else []
+        yield in_words(estimate(name, done, count * job.trials - len(done)))
+
+
+def list_lines(batches: Sequence[FoundBatch]) -> Iterator[str]:
+    """A line for each batch."""
+    if not batches:
+        yield "no batches yet; board.py run jobs/example.toml --offline makes one"
+    for found in batches:
+        batch = found.batch
+        count = len(batch.systems)
+        yield (f"{found.name}  {batch.status}  {batch.job.geometry}, {len(batch.cases_sha256)} questions, "
+               f"{count} system{'' if count == 1 else 's'}")
+
+
+def recompute_lines(recomputed: Recomputed, applied: bool) -> Iterator[str]:
+    """Every field that changed, and whether it was written."""
+    for difference in recomputed.differences:
+        yield f"scoring: {difference}"
+    for change in recomputed.changes:
+        yield str(change)
+    count, cells = len(recomputed.changes), len({change.cell for change in recomputed.changes})
+    rows = len(recomputed.findings.evaluation.rows)
+    told = f"{count} field{'' if count == 1 else 's'} changed in {cells} of {rows} rows"
+    pending = bool(count or recomputed.differences)
+    yield told + ("; written" if applied else "; nothing was written, --apply writes it" if pending else "")
+
+
+def story_lines(found: FoundBatch, cell: Cell) -> Iterator[str]:
+    """One trial as a story. Raises Unusable for a case, a system or a trial that the batch does not have."""
+    log = read_log(found.folder / RESPONSES)
+    plan = log.planned()
+    if cell.case not in {case.id for case in plan.cases}:
+        raise Unusable(f"--case {shown_line(cell.case, 80)}: the batch asks {named([case.id for case in plan.cases])}")
+    if cell.system not in plan.systems:
+        raise Unusable(f"--system {shown_line(cell.system, 80)}: the batch has {', '.join(plan.systems)}")
+    if cell.trial > plan.trials:
+        raise Unusable(f"--trial {cell.trial}: the batch has {plan.trials} trials of each question")
+    reader = TraceReader(found.folder / TRACE, trace_damage_named_by(log))
+    try:
+        segments = list(reader.segments_of(cell))
+    finally:
+        reader.close()
+    key = counting_keys(log).get(cell)
+    chosen: Segment | None = next((one for one in segments if one.key == key), segments[-1] if segments else None)
+    if chosen is None:
+        raise Unusable(f"{shown_path(found.folder)}: this trial has not run yet")
+    yield from story_of(chosen)
+    if len(segments) > 1:
+        others = len(segments) - 1
+        yield f"(also in the trace: {others} other attempt{'' if others == 1 else 's'} at this cell)"
+
+
+def places(folder: Path, names: Sequence[str]) -> str:
+    """Where the board is."""
+    return "board: " + " and ".join(shown_path(folder / name) for name in names)

@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+"""Put several systems to the questions of a pack, and show who can be told apart, and by what.
+
+    python3 board.py run jobs/example.toml --offline            no model needed
+    python3 board.py run jobs/example.toml --models model_triage:gemma
+    python3 board.py report jobs/example.toml                   judge and draw again, ask nobody
+    python3 board.py estimate jobs/example.toml                 what is still to come
+    python3 board.py trace BATCH --case ID --system SYSTEM      one trial as a story
+    python3 board.py recompute BATCH [--full] [--apply]         judge again after a judge has changed
+    python3 board.py publish BATCH                              verify all, judge all, close the batch
+    python3 board.py list                                       the batches there are
+
+A batch is a folder, runs/JOB/STAMP; it is named by its path, by JOB/STAMP or by STAMP. The same command goes on with
+the newest batch that is not published: each answer is kept the moment it is there, and none is asked for twice.
+
+exit codes: 0 done (also when the budget ended the run), 1 the trace does not hold, or the batch must not be
+published, 2 bad flags or files: nothing was changed, 3 the surroundings (no server, disk full, missing env_file),
+130 and 143 after a signal, 141 stdout was closed
+"""
+import sys
+
+if sys.version_info < (3, 11):
+    sys.stderr.write("board.py needs Python 3.11 or newer; this is %d.%d\n" % sys.version_info[:2])
+    sys.exit(3)
+
+import os
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+if HERE not in sys.path:
+    sys.path.insert(0, HERE)
+
+import argparse
+
+from benchkit import door
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from benchkit.basics.command import Command
+    from benchkit.boards.batch import FoundBatch
+    from benchkit.boards.board_making import Findings
+    from benchkit.boards.board_values import Board
+    from benchkit.boards.choosing_batch import Wanted
+    from benchkit.boards.job import Job
+    from benchkit.boards.recording_batch import Wished
+    from benchkit.running.live import Edges
+
+
+def parser() -> door.Parser:
+    """The flags of this door."""
+    flags = door.Parser("board.py", __doc__)
+    commands = flags.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    add_run_flags(commands.add_parser(
+        "run", prog="board.py run", help="ask what is left of a job, judge it, and draw the board"))
+    report = commands.add_parser("report", prog="board.py report", help="judge and draw again; nobody is asked")
+    add_job(report)
+    report.add_argument("--batch", metavar="STAMP", help="this batch (default: the newest)")
+    report.add_argument("--accept-altered", action="store_true", help="report on altered questions; the board says so")
+    report.set_defaults(story=draw_again)
+    estimate = commands.add_parser("estimate", prog="board.py estimate", help="tokens and seconds still to come")
+    add_job(estimate)
+    add_models(estimate)
+    estimate.set_defaults(story=tell_estimate)
+    trace = commands.add_parser("trace", prog="board.py trace", help="one trial as a story, in the order of time")
+    add_batch(trace)
+    trace.add_argument("--case", metavar="ID", required=True, help="which question")
+    trace.add_argument("--system", metavar="S", required=True, help="whose answer")
+    trace.add_argument("--trial", type=door.whole_number, metavar="N", default=1, help="which (default %(default)s)")
+    trace.set_defaults(story=tell_trial)
+    again = commands.add_parser("recompute", prog="board.py recompute", help="judge again, and list what changes")
+    add_batch(again)
+    again.add_argument("--full", action="store_true", help="all tracks, not only those whose judge changed")
+    again.add_argument("--apply", action="store_true", help="write the changes, and draw the board")
+    again.set_defaults(story=judge_again)
+    close = commands.add_parser("publish", prog="board.py publish", help="verify and judge all, and close the batch")
+    add_batch(close)
+    close.set_defaults(story=close_batch)
+    commands.add_parser("list", prog="board.py list", help="the batches there are").set_defaults(story=list_batches)
+    return flags
+
+
+def add_run_flags(run: argparse.ArgumentParser) -> None:
+    """What `run` takes."""
+    add_job(run)
+    add_models(run)
+    run.add_argument("--offline", action="store_true", help="baselines only: no key, no server, no network")
+    run.add_argument("--limit", type=door.whole_number, metavar="N", help="run at most N cells in this session")
+    which = run.add_mutually_exclusive_group()
+    which.add_argument("--fresh", action="store_true", help="begin another batch")
+    which.add_argument("--batch", metavar="STAMP", help="go on with this batch (default: the newest not published)")
+    run.add_argument("--rebuild", action="store_true", help="make the questions of the batch anew")
+    run.add_argument("--regen", action="store_true", help="ask the rewording model again, and make the questions anew")
+    run.add_argument("--budget-s", type=door.seconds, metavar="S", help="start no cell after this many seconds")
+    run.set_defaults(story=run_job)
+
+
+def add_job(flags: argparse.ArgumentParser) -> None:
+    """Which job."""
+    flags.add_argument("job", metavar="JOB", help="the job, such as jobs/example.toml")
+
+
+def add_batch(flags: argparse.ArgumentParser) -> None:
+    """Which batch."""
+    flags.add_argument("batch", metavar="BATCH", help="the batch: its path, JOB/STAMP or STAMP")
+
+
+def add_models(flags: argparse.ArgumentParser) -> None:
+    """Which systems."""
+    flags.add_argument("--models", metavar="A,B", help="these systems (default: those of the job)")
+
+
+def main(argv: "list[str] | None" = None) -> int:
+    """Parse the flags, and tell the story that they ask for."""
+    start = time.monotonic()
+    options = parser().parse_args(argv)
+    options.start = start
+    options.words = (door.typed("board.py", argv), *(sys.argv[1:] if argv is None else argv))
+    return door.run("board.py", lambda: options.story(options))
+
+
+# --------------------------------------------------------------------------------------------------- run
+
+def run_job(options: argparse.Namespace) -> int:
+    """`run`: record what is left, settle the batch, and show its ranking."""
+    from benchkit.basics.errors import Surroundings
+    from benchkit.boards.choosing_batch import batch_for, questions_of, refuse_blocked
+    from benchkit.boards.job_pack import pack_of_job
+    from benchkit.boards.recording_batch import record_batch
+    from benchkit.boards.settling import examine, settle
+    from benchkit.boards.solvers import check_systems, chosen_systems, take_env_file
+    from benchkit.boards.telling import run_lines
+
+    job, edges, command = job_at(options.job), edges_of(options), command_of(options)
+    systems = chosen_systems(job, options.models, options.offline)
+    pack = pack_of_job(job, edges.folders)
+    take_env_file(job, systems)
+    check_systems(systems, pack, job, edges)
+    found = batch_for(wanted_of(options, command), job, pack, edges)
+    refuse_blocked(found)
+    questions = questions_of(found)
+    recorded = record_batch(found, pack, questions, systems, wished_of(options, command), edges)
+    findings, board = settle(examine(found, pack, questions))
+    put_lines(run_lines(findings, recorded, command))
+    code = show(findings, board)
+    if recorded.ended.sentence is not None:
+        raise Surroundings(recorded.ended.sentence)
+    return code
+
+
+def job_at(path: str) -> "Job":
+    """The job in a file."""
+    from pathlib import Path
+
+    from benchkit.boards.job import read_job
+    return read_job(Path(path))
+
+
+def edges_of(options: argparse.Namespace) -> "Edges":
+    """Where a run meets the world."""
+    from benchkit.basics.clock import Clock, StopWish
+    from benchkit.running.live import Edges
+    return Edges(door.folders(), options.start, door.say, sys.stderr, Clock(), StopWish())
+
+
+def command_of(options: argparse.Namespace) -> "Command":
+    """The command as it was typed."""
+    from benchkit.basics.command import Command
+    return Command(options.words[0], options.words[1:])
+
+
+def runs() -> "Path":
+    """Where batches are kept."""
+    from pathlib import Path
+    return Path("runs")
+
+
+def wanted_of(options: argparse.Namespace, command: "Command") -> "Wanted":
+    """Which batch the flags ask for."""
+    from benchkit.boards.choosing_batch import Wanted
+    return Wanted(runs(), command, options.fresh, options.batch, options.rebuild, options.regen, options.offline)
+
+
+def wished_of(options: argparse.Namespace, command: "Command") -> "Wished":
+    """How the flags ask for it to be recorded."""
+    from benchkit.boards.recording_batch import Wished
+    from benchkit.running.plan import Selection
+    return Wished(command, Selection(options.limit), options.budget_s, options.rebuild or options.regen)
+
+
+def put_lines(lines: "Iterable[str]") -> None:
+    """Lines on stdout."""
+    for line in lines:
+        door.put(line + "\n")
+
+
+def show(findings: "Findings", board: "Board") -> int:
+    """How the trace stands, the ranking in short, and where the board is; exit code 1 if the trace does not hold."""
+    from benchkit.boards.batch import BOARD_HTML, BOARD_MARKDOWN
+    from benchkit.boards.board_text import ranking_lines, verification_lines
+    from benchkit.boards.telling import places
+
+    put_lines(verification_lines(findings.verification))
+    put_lines(["", *ranking_lines(board), "", places(findings.found.folder, (BOARD_MARKDOWN, BOARD_HTML))])
+    return door.DONE if findings.verification.is_consistent else door.NO
+
+
+# --------------------------------------------------------------------------------------------------- the others
+
+def draw_again(options: argparse.Namespace) -> int:
+    """`report`: judge what is there, and draw the board."""
+    from benchkit.basics.errors import Unusable
+    from benchkit.boards.batch_folders import find_batch, newest
+    from benchkit.boards.choosing_batch import questions_of, refuse_blocked
+    from benchkit.boards.job_pack import pack_of_batch
+    from benchkit.boards.settling import examine, settle
+
+    name = job_at(options.job).name
+    found = newest(runs(), name) if options.batch is None else find_batch(runs(), options.batch, name)
+    if found is None:
+        raise Unusable(f"job {name} has no batch yet; board.py run {options.job} makes one")
+    refuse_blocked(found)
+    pack = pack_of_batch(found, door.folders())
+    return show(*settle(examine(found, pack, questions_of(found, options.accept_altered))))
+
+
+def tell_estimate(options: argparse.Namespace) -> int:
+    """`estimate`: what is still to come."""
+    from benchkit.boards.batch_folders import newest_open
+    from benchkit.boards.solvers import chosen_systems
+    from benchkit.boards.telling import estimate_lines
+
+    job = job_at(options.job)
+    put_lines(estimate_lines(job, newest_open(runs(), job.name), chosen_systems(job, options.models, offline=False)))
+    return door.DONE
+
+
+def tell_trial(options: argparse.Namespace) -> int:
+    """`trace`: one trial as a story."""
+    from benchkit.basics.values import Cell
+    from benchkit.boards.batch_folders import find_batch
+    from benchkit.boards.telling import story_lines
+
+    put_lines(story_lines(find_batch(runs(), options.batch), Cell(options.system, options.case, options.trial)))
+    return door.DONE
+
+
+def judge_again(options: argparse.Namespace) -> int:
+    """`recompute`: what the judges of now make of the answers."""
+    from benchkit.boards.batch_folders import find_batch
+    from benchkit.boards.choosing_batch import questions_of, refuse_blocked
+    from benchkit.boards.job_pack import pack_of_batch
+    from benchkit.boards.recompute import recompute
+    from benchkit.boards.settling import settle
+    from benchkit.boards.telling import recompute_lines
+
+    found = find_batch(runs(), options.batch)
+    refuse_blocked(found)
+    again = recompute(found, pack_of_batch(found, door.folders()), questions_of(found), full=options.full)
+    put_lines(recompute_lines(again, options.apply))
+    return show(*settle(again.findings)) if options.apply else door.DONE
+
+
+def close_batch(options: argparse.Namespace) -> int:
+    """`publish`: verify, judge and close; a refusal is exit code 1 and says why."""
+    from benchkit.boards.batch_folders import find_batch
+    from benchkit.boards.job_pack import pack_of_job
+    from benchkit.boards.publish import check_publishable, publish, reasons_not_to_publish
+    from benchkit.boards.recording_batch import Wished
+    from benchkit.boards.settling import settle
+
+    found, edges = find_batch(runs(), options.batch), edges_of(options)
+    check_publishable(found)
+    pack = pack_of_job(found.batch.job, edges.folders)
+    reasons = reasons_not_to_publish(found, pack)
+    if reasons:
+        return refuse(found, reasons, "nothing was written")
+    findings = publish(found, pack, Wished(command_of(options)), edges)
+    if not findings.verification.is_consistent:
+        return refuse(found, map(str, findings.verification.violations), "the baselines ran again, and the batch stays")
+    findings, board = settle(findings)
+    put_lines([f"{findings.found.name} is published"])
+    return show(findings, board)
+
+
+def refuse(found: "FoundBatch", reasons: "Iterable[str]", what_now: str) -> int:
+    """A batch is not published: why, line by line."""
+    put_lines([f"{found.name} is not published; {what_now}:", *(f"  {reason}" for reason in reasons)])
+    return door.NO
+
+
+def list_batches(options: argparse.Namespace) -> int:
+    """`list`: the batches there are."""
+    from benchkit.boards.batch_folders import every_batch
+    from benchkit.boards.telling import list_lines
+
+    put_lines(list_lines(every_batch(runs())))
+    return door.DONE
+
+
+if __name__ == "__main__":
+    sys.exit(main())
