@@ -14,7 +14,8 @@ from benchkit.basics.indented import HOLE, form_of, indented, number_of, text_of
 
 class ReadingFields(unittest.TestCase):
     values = Fields({"text": "a", "null": None, "one": 1, "minus": -1, "half": 0.5, "yes": True, "list": ["a"],
-                     "mixed": ["a", 1], "object": {"inner": [{"x": 5}]}}, "top")
+                     "mixed": ["a", 1], "empty": "", "hash": "0a", "at": "2026-11-30T12:00:00.000Z",
+                     "object": {"inner": [{"x": 5}]}}, "top")
 
     def test_what_is_right_is_given(self) -> None:
         fields = self.values
@@ -23,6 +24,9 @@ class ReadingFields(unittest.TestCase):
             fields.integer_or_none("null"), fields.seconds_or_none("half"), fields.seconds_or_none("one"),
             fields.seconds_or_none("null"), fields.boolean("yes"), fields.texts("list")))
         self.assertEqual("a", fields.one_of("text", ("a", "b")))
+        self.assertEqual(("a", "0a", 0.5, fields.values["at"]), (
+            fields.name("text"), fields.hex_digits("hash", 2), fields.seconds("half"), fields.stamp("at")))
+        self.assertTrue("null" in fields and "nowhere" not in fields)
         self.assertEqual(5, fields.inner("object").objects("inner")[0].integer("x"))
 
     def test_what_is_wrong_is_named_with_its_place(self) -> None:
@@ -43,6 +47,15 @@ class ReadingFields(unittest.TestCase):
             (lambda: fields.seconds_or_none("yes"), "top.yes is true, not seconds"),
             (lambda: fields.seconds_or_none("minus"), "top.minus is -1"),
             (lambda: fields.seconds_or_none("text"), 'top.text is "a", not seconds'),
+            (lambda: fields.integer("one", most=0), "top.one is 1, not a whole number of at most 0"),
+            (lambda: fields.seconds("null"), "top.null is null, not seconds of at least 0"),
+            (lambda: fields.seconds("minus"), "top.minus is -1, not seconds"),
+            (lambda: fields.name("empty"), 'top.empty is "", not a text that is not empty'),
+            (lambda: fields.name("nowhere"), "top.nowhere is missing"),
+            (lambda: fields.hex_digits("hash", 16), 'top.hash is "0a", not 16 hex digits'),
+            (lambda: fields.hex_digits("text", 2), 'top.text is "a", not 2 hex digits'),
+            (lambda: fields.hex_digits("list", 1), "top.list is a list, not 1 hex digits"),
+            (lambda: fields.stamp("text"), 'top.text is "a", not a time like 2026-11-30T12:00:00.000Z'),
             (lambda: fields.boolean("one"), "top.one is 1, not true or false"),
             (lambda: fields.mapping("list"), "top.list is a list, not an object"),
             (lambda: fields.sequence("object"), "top.object is an object, not a list"),
@@ -59,6 +72,12 @@ class ReadingFields(unittest.TestCase):
                 with self.assertRaises(ValueError) as caught:
                     ask()
                 self.assertIn(words, str(caught.exception))
+
+    def test_numbers_that_cannot_be_added_up_are_refused(self) -> None:
+        for number in (float("nan"), float("inf"), 1e300, 2**53):
+            for ask in (Fields.seconds, Fields.seconds_or_none, Fields.integer, Fields.integer_or_none):
+                with self.subTest(number=number, ask=ask.__name__), self.assertRaises(ValueError):
+                    ask(Fields({"x": number}), "x")
 
     def test_a_value_in_an_error_is_shown_never_sent(self) -> None:
         with self.assertRaises(ValueError) as caught:

@@ -265,7 +265,7 @@ class BrokenOnPurpose(InAFolder):
         events = self.events()
         of(events, "tool/call")["type"] = "tool/guess"
         self.put(events)
-        with self.assertRaisesRegex(Unusable, "line 5 .*'tool/guess'"):
+        with self.assertRaisesRegex(Unusable, 'line 5 .*"tool/guess"'):
             self.batch.verified()
 
     def test_a_trace_that_is_gone_is_refused(self) -> None:

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from benchkit.basics import strict_json
 from benchkit.basics.fields import Fields
-from benchkit.basics.known_rows import KnownRows, none_below_0
+from benchkit.basics.known_rows import KnownRows, all_in_bounds
 from benchkit.basics.values import JSON
 from benchkit.recordings import run_record_reading
 from benchkit.recordings.run_record import RunRecord, run_record_bytes
@@ -113,11 +113,12 @@ class RowsThatAreKnown(unittest.TestCase):
         rows.accept({"a": 1, "b": 2, "c": 3})
         self.assertIsNone(rows.row({"a": 1, "b": 2}))
 
-    def test_none_below_0(self) -> None:
+    def test_counts_and_seconds_are_in_bounds(self) -> None:
         for numbers, holds in (((), True), ((None,), True), ((0, 0.0, None), True), ((1, 0.5), True),
-                               ((1, -1), False), ((None, -0.001), False)):
+                               ((1, -1), False), ((None, -0.001), False),
+                               ((2**53 - 1, 0), True), ((2**53, 0), False), ((1e300, None), False)):
             with self.subTest(numbers=numbers):
-                self.assertIs(holds, none_below_0(numbers))
+                self.assertIs(holds, all_in_bounds(numbers))
 
 
 class KeysThatStandTwice(unittest.TestCase):

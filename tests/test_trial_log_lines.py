@@ -142,13 +142,12 @@ class WrongFields(unittest.TestCase):
             for value in values:
                 with self.subTest(kind=type(line).__name__, field=name, value=value):
                     text = self.refused(line, name, value)
-                    self.assertIn(f'"{name}', text)
+                    self.assertRegex(text, rf"^{name}\b")
                     self.assertNotIn("\n", text)
 
     def test_a_wrong_field_inside_another_is_named_with_both(self) -> None:
         text = self.refused(trial_line(), "usage", {"prompt_tokens": "many"})
-        self.assertEqual(text, 'field "usage.prompt_tokens" must be a whole number from 0 to 9007199254740991, '
-                               "not 'many'")
+        self.assertEqual(text, 'usage.prompt_tokens is "many", not a whole number of at least 0, or null')
 
     def test_what_is_no_object_is_no_line(self) -> None:
         values: list[Any] = [None, [], "x", 3, True]

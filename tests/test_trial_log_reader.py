@@ -330,7 +330,7 @@ class Damaged(InAFolder):
                 named = Lines()
                 named.lines = list(lines.lines)
                 named.begin(SESSION_B, replace(session_line(), damage=(damage,)))
-                self.assertIn('field "damage"', self.refused(named))
+                self.assertIn(": damage", self.refused(named))
 
     def test_a_lost_first_line_of_a_session_is_damage_and_its_trials_count(self) -> None:
         for index in (0, 1, 2, 3):
@@ -427,10 +427,10 @@ class ImpossibleContent(InAFolder):
         unplanned = 'fields "system", "case", "trial": trial'
         stop: dict[str, JSON] = {"kind": "stop", "reason": "complete", "at": STAMP, "session": SESSION_A, "n": 4}
         table: list[tuple[bytes, str]] = [
-            (close_line({**stop, "kind": "note"}), 'field "kind"'),
-            (close_line({**stop, "session": "a"}), 'field "session"'),
-            (close_line({**stop, "n": 0}), 'field "n"'),
-            (close_line({**stop, "reason": "tired"}), 'field "reason"'),
+            (close_line({**stop, "kind": "note"}), ": kind is"),
+            (close_line({**stop, "session": "a"}), ": session is"),
+            (close_line({**stop, "n": 0}), ": n must be 0"),
+            (close_line({**stop, "reason": "tired"}), ": reason is"),
             (started().add(trial_line("mail-9")).lines[-1], unplanned),
             (started().add(trial_line("mail-1", 3)).lines[-1], unplanned),
             (started().add(trial_line(system="model_triage:qwen")).lines[-1], unplanned),
@@ -453,7 +453,7 @@ class ImpossibleContent(InAFolder):
 
     def test_a_log_of_another_version_is_refused(self) -> None:
         line = close_line({"kind": "session", "v": 2, "session": SESSION_A, "n": 0})
-        self.assertIn('field "v" must be 1', self.refused(line))
+        self.assertIn(": v is 2, not 1", self.refused(line))
 
     def test_one_altered_byte_anywhere_is_never_accepted(self) -> None:
         whole = bytes(complete())

@@ -5,11 +5,16 @@ What does not live here: which fields a thing has (its own wire does), and readi
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import cast
 
 from benchkit.basics.names import shown_line
+from benchkit.basics.strict_json import MOST_INTEGER
 from benchkit.basics.values import JSON
+
+_HEX = re.compile(r"[0-9a-f]*")
+_STAMP = re.compile(r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\.[0-9]{3}Z")
 
 
 class Fields:
@@ -25,6 +30,9 @@ class Fields:
             raise ValueError(f"{place or 'it'} is {_kind(value)}, not an object")
         self.values: Mapping[str, JSON] = value
         self.place = place
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.values
 
     def has_exactly(self, names: Collection[str], optional: Collection[str] = ()) -> None:
         """Raise ValueError for a field that is missing or that nobody knows."""
@@ -67,6 +75,27 @@ class Fields:
             raise self.wrong(name, "a text or null")
         return value
 
+    def name(self, name: str) -> str:
+        """A string that is not empty."""
+        value = self.values.get(name)
+        if type(value) is not str or not value:
+            raise self.wrong(name, "a text that is not empty")
+        return value
+
+    def hex_digits(self, name: str, count: int) -> str:
+        """So many hex digits, in small letters."""
+        value = self.values.get(name)
+        if type(value) is not str or len(value) != count or not _HEX.fullmatch(value):
+            raise self.wrong(name, f"{count} hex digits")
+        return value
+
+    def stamp(self, name: str) -> str:
+        """A time in UTC, with milliseconds and Z."""
+        value = self.values.get(name)
+        if type(value) is not str or not _STAMP.fullmatch(value):
+            raise self.wrong(name, "a time like 2026-11-30T12:00:00.000Z")
+        return value
+
     def one_of(self, name: str, words: Collection[str]) -> str:
         """One word of a closed list."""
         value = self.values.get(name)
@@ -74,28 +103,35 @@ class Fields:
             raise self.wrong(name, "one of " + ", ".join(words))
         return value
 
-    def integer(self, name: str, least: int = 0) -> int:
-        """A whole number, at least `least`."""
+    def integer(self, name: str, least: int = 0, most: int = MOST_INTEGER) -> int:
+        """A whole number from `least` to `most`."""
         value = self.values.get(name)
         if type(value) is not int or value < least:
             raise self.wrong(name, f"a whole number of at least {least}")
+        if value > most:
+            raise self.wrong(name, f"a whole number of at most {most}")
         return value
 
     def integer_or_none(self, name: str) -> int | None:
         """A whole number of at least 0, or null."""
         value = self.values.get(name, "")
-        if value is not None and (type(value) is not int or value < 0):
+        if value is not None and (type(value) is not int or not 0 <= value <= MOST_INTEGER):
             raise self.wrong(name, "a whole number of at least 0, or null")
         return value
+
+    def seconds(self, name: str) -> float:
+        """A number of at least 0."""
+        value = self.values.get(name)
+        if not _is_seconds(value):
+            raise self.wrong(name, "seconds of at least 0")
+        return cast("float", value)
 
     def seconds_or_none(self, name: str) -> float | None:
         """A number of at least 0, or null."""
         value = self.values.get(name, "")
-        if value is None:
-            return None
-        if not isinstance(value, float | int) or type(value) is bool or value < 0:
+        if value is not None and not _is_seconds(value):
             raise self.wrong(name, "seconds of at least 0, or null")
-        return value
+        return cast("float | None", value)
 
     def boolean(self, name: str) -> bool:
         """True or false."""
@@ -133,6 +169,11 @@ class Fields:
         if not all(type(value) is str for value in values):
             raise self.wrong(name, "a list of texts")
         return tuple(cast("Sequence[str]", values))
+
+
+def _is_seconds(value: JSON) -> bool:
+    # so that NaN does not pass, nor what overflows when it is added up
+    return type(value) in (int, float) and 0 <= cast("float", value) <= MOST_INTEGER
 
 
 def _kind(value: JSON) -> str:

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+from benchkit.basics.strict_json import MOST_INTEGER
+
 
 class KnownRows:
     """Objects with these fields, at least two, and no others; with the types of those that were accepted so far."""
@@ -36,6 +38,7 @@ class KnownRows:
             self._known.add(tuple(map(type, self._pick(value))))
 
 
-def none_below_0(numbers: Sequence[int | float | None]) -> bool:
-    """Whether all numbers are at least 0, None aside."""
-    return min(filter(None, numbers), default=0) >= 0
+def all_in_bounds(numbers: Sequence[int | float | None]) -> bool:
+    """Whether all numbers are from 0 to what the careful reader takes for counts and seconds, None aside."""
+    known = list(filter(None, numbers))
+    return not known or (min(known) > 0 and max(known) <= MOST_INTEGER)

@@ -12,9 +12,9 @@ from typing import Any
 
 from benchkit.basics.canonical import close_line
 from benchkit.basics.errors import ERROR_TYPES
+from benchkit.basics.fields import Fields
 from benchkit.basics.values import JSON, Cell, Timings, Usage
 from benchkit.boards.pack import GEOMETRIES
-from benchkit.trial_log.fields import Fields
 from benchkit.trial_log.lines import MOST_ATTEMPTS, MOST_CELLS
 
 _VERSION = 1
@@ -149,7 +149,7 @@ def event_of(value: JSON) -> Event:
     _check_data(kind, data)
     cell = Cell(values.name("solver"), values.name("case"), values.integer("trial", 1, MOST_CELLS))
     return Event(
-        SegmentKey(values.hex_16("session"), cell, values.integer("attempt", 1, MOST_ATTEMPTS)),
+        SegmentKey(values.hex_digits("session", 16), cell, values.integer("attempt", 1, MOST_ATTEMPTS)),
         values.integer("seq"), values.stamp("ts"), values.one_of("geometry", GEOMETRIES),
         values.integer("step", 0, _MOST_STEPS), kind, data)
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from benchkit.basics.fields import Fields
 from benchkit.basics.values import ErrorFacts, Failure, Message, Outcome, Reply
 from benchkit.boards.game import observations_in
 from benchkit.boards.opening import Opening
 from benchkit.boards.pack import Step
 from benchkit.boards.trace_events import ATTEMPT, CALL, MESSAGE, RESULT, START, SYSTEM, USER, Event
-from benchkit.trial_log.fields import Fields
 from benchkit.trial_log.parts import timings_of, usage_of
 
 _ROLES = {SYSTEM: "system", USER: "user", MESSAGE: "assistant"}
@@ -76,9 +76,9 @@ def _is_of_request(event: Event) -> bool:
 
 
 def _outcome(event: Event) -> Outcome:
-    data, fields = event.data, Fields(event.data, "data.")
+    data, fields = event.data, Fields(event.data, "data")
     if event.type == ATTEMPT:
         facts = ErrorFacts(data["error"], data["message"], data["text"])
         return Failure(facts, data["latency_s"], data["retries"], data["waited_s"])
-    return Reply(data["text"], data["finish"], data["reasoning"], usage_of(fields, "usage"),
-                 timings_of(fields, "timings"), data["latency_s"], data["retries"], data["waited_s"])
+    return Reply(data["text"], data["finish"], data["reasoning"], usage_of(fields.inner("usage")),
+                 timings_of(fields.inner("timings")), data["latency_s"], data["retries"], data["waited_s"])

@@ -17,7 +17,6 @@ from benchkit.basics.indented import indented
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON
 from benchkit.disk.whole_files import open_to_read, read_json, write_whole
-from benchkit.recordings import pieces
 from benchkit.recordings.digests import LogDigests, TrialOf, differing, digests_of
 from benchkit.recordings.recording import Recording
 
@@ -149,7 +148,7 @@ def _log_fields(digests: LogDigests) -> dict[str, JSON]:
 def _entry_of_fields(fields: Fields) -> Entry:
     fields.has_exactly(("label", "recorded_at", "machine", "server", "logs"))
     logs = fields.inner("logs")
-    return Entry(fields.text("label"), pieces.stamp(fields, "recorded_at"), fields.text_or_none("machine"),
+    return Entry(fields.text("label"), fields.stamp("recorded_at"), fields.text_or_none("machine"),
                  fields.text_or_none("server"), {name: _log_of(logs, name) for name in logs.values})
 
 
@@ -159,7 +158,7 @@ def _log_of(logs: Fields, name: str) -> LogDigests:
     fields = logs.inner(name)
     fields.has_exactly(("settings_sha256", "sha256", "trials"))
     trials = fields.inner("trials")
-    digests = LogDigests(pieces.hex_64(fields, "settings_sha256"), {
+    digests = LogDigests(fields.hex_digits("settings_sha256", 64), {
         case: tuple(_digest(trials, case, text) for text in trials.sequence(case)) for case in trials.values})
     if fields.text("sha256") != digests.sha256:
         raise ValueError(f"{fields.at('sha256')} is not the digest of its trials: one of both was altered")

@@ -1,10 +1,9 @@
-"""The wire of what recordings and run records share: sessions, task name, usage, timings, errors.
+"""What recordings and run records share: sessions, and the parts of the log, read with nothing missing or unknown.
 
 What does not live here: the two files themselves (recording.py, run_record.py).
 """
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,18 +11,12 @@ from benchkit.basics.errors import ERROR_TYPES
 from benchkit.basics.fields import Fields
 from benchkit.basics.indented import HOLE, number_of, text_of
 from benchkit.basics.values import JSON, Cell, ErrorFacts, TaskName, Timings, Usage
+from benchkit.trial_log import parts
+from benchkit.trial_log.lines import STOP_REASONS
 
-STOP_REASONS = ("complete", "budget", "selection", "interrupted", "error")
-"""How a session can end in order."""
-
-USAGE_SHAPE: Mapping[str, JSON] = dict.fromkeys(("prompt_tokens", "output_tokens", "cached_tokens"), HOLE)
-TIMINGS_SHAPE: Mapping[str, JSON] = dict.fromkeys(
-    ("load_s", "prompt_s", "output_s", "first_token_s", "other_s"), HOLE)
-ERROR_SHAPE: Mapping[str, JSON] = dict.fromkeys(("type", "message", "partial"), HOLE)
-
-_HEX_16 = re.compile(r"[0-9a-f]{16}")
-_HEX_64 = re.compile(r"[0-9a-f]{64}")
-_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
+USAGE_SHAPE: Mapping[str, JSON] = dict.fromkeys(parts.USAGE_FIELDS, HOLE)
+TIMINGS_SHAPE: Mapping[str, JSON] = dict.fromkeys(parts.TIMINGS_FIELDS, HOLE)
+ERROR_SHAPE: Mapping[str, JSON] = dict.fromkeys(parts.ERROR_FIELDS, HOLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +57,17 @@ def _session_of(fields: Fields) -> SessionFacts:
     fields.has_exactly(
         ("started_at", "hardware", "environment", "timeout_s", "budget_s", "load_s", "context_length", "stop"))
     return SessionFacts(
-        stamp(fields, "started_at"), fields.text_or_none("hardware"), fields.mapping("environment"),
+        fields.stamp("started_at"), fields.text_or_none("hardware"), fields.mapping("environment"),
         fields.seconds_or_none("timeout_s"), fields.seconds_or_none("budget_s"),
         fields.seconds_or_none("load_s"),
         None if fields.json("stop") is None else fields.one_of("stop", STOP_REASONS),
         fields.integer_or_none("context_length"))
 
 
-def task_fields(task: TaskName) -> dict[str, JSON]:
-    """The wire form of a task's name."""
-    return {"module": task.module, "name": task.name, "version": task.version}
-
-
 def task_of(fields: Fields) -> TaskName:
-    """A task's name from its wire form; ValueError names the field."""
-    fields.has_exactly(("module", "name", "version"))
-    return TaskName(fields.text("module"), fields.text("name"), fields.text("version"))
+    """A task's name from its wire form, nothing missing or unknown; ValueError names the field."""
+    fields.has_exactly(parts.TASK_FIELDS)
+    return parts.task_name_of(fields)
 
 
 def usage_texts(usage: Usage) -> tuple[str, ...]:
@@ -100,25 +88,21 @@ def error_texts(error: ErrorFacts) -> tuple[str, ...]:
 
 
 def usage_of(fields: Fields) -> Usage:
-    """Tokens from their wire form; ValueError names the field."""
+    """Tokens from their wire form, nothing missing or unknown; ValueError names the field."""
     fields.has_exactly(USAGE_SHAPE.keys())
-    return Usage(fields.integer_or_none("prompt_tokens"), fields.integer_or_none("output_tokens"),
-                 fields.integer_or_none("cached_tokens"))
+    return parts.usage_of(fields)
 
 
 def timings_of(fields: Fields) -> Timings:
-    """Seconds inside one request from their wire form; ValueError names the field."""
+    """Seconds inside one request from their wire form, nothing missing or unknown; ValueError names the field."""
     fields.has_exactly(TIMINGS_SHAPE.keys())
-    return Timings(
-        fields.seconds_or_none("load_s"), fields.seconds_or_none("prompt_s"),
-        fields.seconds_or_none("output_s"), fields.seconds_or_none("first_token_s"),
-        fields.seconds_or_none("other_s"))
+    return parts.timings_of(fields)
 
 
 def error_of(fields: Fields, types: Collection[str] = ERROR_TYPES) -> ErrorFacts:
-    """Why there is no output, from its wire form; ValueError names the field."""
+    """Why there is no output, from its wire form, nothing missing or unknown; ValueError names the field."""
     fields.has_exactly(ERROR_SHAPE.keys())
-    return ErrorFacts(fields.one_of("type", types), fields.text("message"), fields.text_or_none("partial"))
+    return parts.error_of(fields, types)
 
 
 def trial_and_seed_of(fields: Fields) -> tuple[int, int]:
@@ -128,27 +112,6 @@ def trial_and_seed_of(fields: Fields) -> tuple[int, int]:
     if fields.integer("seed") != seed:
         raise fields.wrong("seed", f"{seed}, the seed of trial {trial}")
     return trial, seed
-
-
-def hex_16(fields: Fields, name: str) -> str:
-    """16 hex digits."""
-    if not _HEX_16.fullmatch(fields.text(name)):
-        raise fields.wrong(name, "16 hex digits")
-    return fields.text(name)
-
-
-def hex_64(fields: Fields, name: str) -> str:
-    """64 hex digits."""
-    if not _HEX_64.fullmatch(fields.text(name)):
-        raise fields.wrong(name, "64 hex digits")
-    return fields.text(name)
-
-
-def stamp(fields: Fields, name: str) -> str:
-    """A time in UTC, with milliseconds and Z."""
-    if not _STAMP.fullmatch(fields.text(name)):
-        raise fields.wrong(name, "a time like 2026-11-30T12:00:00.000Z")
-    return fields.text(name)
 
 
 def check_unique(ids: Sequence[str], place: str) -> None:

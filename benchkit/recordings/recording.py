@@ -15,6 +15,7 @@ from benchkit.basics.values import JSON, ErrorFacts, Failure, Outcome, Reply, Ta
 from benchkit.disk.whole_files import read_json, refuse_other, same_bytes, write_whole
 from benchkit.recordings import pieces
 from benchkit.recordings.pieces import SessionFacts
+from benchkit.trial_log.parts import fields_of_task_name
 
 RECORDING_VERSION = 1
 RECORDED_ERRORS = tuple(word for word in ERROR_TYPES if word not in ("NotRun", "CheckError"))
@@ -94,7 +95,7 @@ _CASE = form_of({"id": HOLE, "ask": HOLE}, 2).removesuffix("\n  }") + ',\n   "tr
 def recording_bytes(recording: Recording) -> Iterator[bytes]:
     """The file, case by case: indented by 1, ASCII, final newline; equal for equal recordings, anywhere."""
     head: dict[str, JSON] = {
-        "recording": RECORDING_VERSION, "kit": recording.kit, "task": pieces.task_fields(recording.task),
+        "recording": RECORDING_VERSION, "kit": recording.kit, "task": fields_of_task_name(recording.task),
         "split": recording.split, "system": recording.system, "settings": recording.settings,
         "trials": recording.trials, "sessions": [pieces.session_fields(one) for one in recording.sessions],
     }
@@ -168,17 +169,17 @@ def _case_of(fields: Fields, trials: int) -> RecordedCase:
     found = tuple(_trial_of(trial) for trial in fields.objects("trials"))
     if [trial.trial for trial in found] != list(range(1, trials + 1)):
         raise ValueError(f"{fields.at('trials')} is not the trials 1 to {trials}, each once and in order")
-    return RecordedCase(fields.text("id"), pieces.hex_16(fields, "ask"), found)
+    return RecordedCase(fields.text("id"), fields.hex_digits("ask", 16), found)
 
 
 def _trial_of(fields: Fields) -> RecordedTrial:
     trial, seed = pieces.trial_and_seed_of(fields)
-    if "error" in fields.values and fields.inner("error").values.get("type") == "NotRun":
+    if "error" in fields and fields.inner("error").values.get("type") == "NotRun":
         return _not_run_of(fields, trial, seed)
-    outcome = _failure_of(fields) if "error" in fields.values else _reply_of(fields)
+    outcome = _failure_of(fields) if "error" in fields else _reply_of(fields)
     return RecordedTrial(
-        trial, seed, pieces.hex_16(fields, "request"), outcome, fields.integer("attempts", least=1),
-        fields.boolean("cold"), fields.seconds_or_none("slept_s") if "slept_s" in fields.values else None)
+        trial, seed, fields.hex_digits("request", 16), outcome, fields.integer("attempts", least=1),
+        fields.boolean("cold"), fields.seconds_or_none("slept_s") if "slept_s" in fields else None)
 
 
 def _not_run_of(fields: Fields, trial: int, seed: int) -> RecordedTrial:

@@ -15,6 +15,7 @@ from benchkit.basics.values import JSON, ErrorFacts, TaskName, Timings, Usage
 from benchkit.disk.whole_files import refuse_other, write_whole
 from benchkit.recordings import pieces
 from benchkit.recordings.pieces import SessionFacts
+from benchkit.trial_log.parts import fields_of_task_name
 
 RUN_RECORD_VERSION = 1
 VERDICTS = ("pass", "fail", "incomplete")
@@ -123,7 +124,7 @@ _ERROR = form_of(pieces.ERROR_SHAPE, 3)
 def run_record_bytes(record: RunRecord) -> Iterator[bytes]:
     """The file, result by result: indented by 1, ASCII, final newline; equal for equal records, anywhere."""
     head: dict[str, JSON] = {
-        "run_record": RUN_RECORD_VERSION, "kit": record.kit, "task": pieces.task_fields(record.task),
+        "run_record": RUN_RECORD_VERSION, "kit": record.kit, "task": fields_of_task_name(record.task),
         "judge": {"name": record.judge.name, "version": record.judge.version,
                   "task_sha256": record.judge.task_sha256},
         "split": record.split, "system": record.system, "settings": record.settings,

@@ -10,7 +10,7 @@ from typing import Any
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
-from benchkit.basics.known_rows import KnownRows, none_below_0
+from benchkit.basics.known_rows import KnownRows, all_in_bounds
 from benchkit.basics.values import JSON, Timings, Usage
 from benchkit.disk.whole_files import read_json
 from benchkit.recordings import pieces
@@ -49,7 +49,7 @@ def run_record_of_fields(fields: Fields) -> RunRecord:
     record = RunRecord(
         fields.text("kit"), pieces.task_of(fields.inner("task")), _judge_of(fields.inner("judge")),
         fields.text("split"), fields.text("system"), fields.mapping("settings"),
-        fields.integer("trials", least=1), pieces.stamp(fields, "started_at"), fields.mapping("environment"),
+        fields.integer("trials", least=1), fields.stamp("started_at"), fields.mapping("environment"),
         pieces.sessions_of(fields), cases,
         tuple(_results_of(fields)))
     _check_grid(record)
@@ -59,13 +59,13 @@ def run_record_of_fields(fields: Fields) -> RunRecord:
 
 def _judge_of(fields: Fields) -> Judge:
     fields.has_exactly(("name", "version", "task_sha256"))
-    return Judge(fields.text("name"), fields.text("version"), pieces.hex_64(fields, "task_sha256"))
+    return Judge(fields.text("name"), fields.text("version"), fields.hex_digits("task_sha256", 64))
 
 
 def _case_of(fields: Fields) -> JudgedCase:
     fields.has_exactly(("id", "ask", "sha256", "input", "expected", "tags"))
     return JudgedCase(
-        fields.text("id"), pieces.hex_16(fields, "ask"), pieces.hex_64(fields, "sha256"),
+        fields.text("id"), fields.hex_digits("ask", 16), fields.hex_digits("sha256", 64),
         fields.json("input"), fields.json("expected"), fields.texts("tags"))
 
 
@@ -100,7 +100,7 @@ class _KnownResults:
         counts, spans = self._usages.row(usage), self._timings.row(timings)
         if counts is None or spans is None or self._seeds.get(trial) != seed or output is None or not (
                 _is_judged(verdict, checks, explain)
-                and none_below_0((latency_s, recorded_latency_s, attempts, retries, *counts, *spans))):
+                and all_in_bounds((latency_s, recorded_latency_s, attempts, retries, *counts, *spans))):
             return None
         return Result(case, trial, seed, verdict, checks, explain, output, finish, reasoning, None, Usage(*counts),
                       Timings(*spans), latency_s, recorded_latency_s, attempts, retries, cold)

@@ -106,7 +106,7 @@ class Accounting:
 
     def _take_line(self, line: Line, place: Place) -> bool:
         if (place.n == 0) != isinstance(line, SessionLine):
-            self._refuse('field "n" must be 0 in a session line, and only there')
+            self._refuse("n must be 0 in a session line, and only there")
         if isinstance(line, TrialLine):
             return self._take_trial(_glimpse_of(line, place))
         if isinstance(line, SessionLine):
@@ -132,7 +132,7 @@ class Accounting:
 
     def _take_trial(self, glimpse: Glimpse) -> bool:
         if glimpse.n == 0:
-            self._refuse('field "n" must not be 0 in a trial line')
+            self._refuse("n must not be 0 in a trial line")
         position = self.table.position(glimpse.system, glimpse.case, glimpse.trial) if self.table else None
         if position is None or self.table is None:
             return self._take_unplanned(glimpse)

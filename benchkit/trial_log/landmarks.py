@@ -76,7 +76,7 @@ def landmarks_of(source: LineSource) -> Landmarks:
 def _named_before(line: SessionLine, where: str, offset: int) -> tuple[Damage, ...]:
     for damage in line.damage:
         if damage.offset + damage.length > offset:
-            raise Unusable(f'{where}: field "damage" names bytes that do not stand before it')
+            raise Unusable(f"{where}: damage names bytes that do not stand before it")
     return line.damage
 
 

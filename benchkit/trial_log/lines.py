@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from benchkit.basics.canonical import close_line
+from benchkit.basics.fields import Fields
 from benchkit.basics.values import JSON, Cell, Failure, Outcome, Reply, TaskName
-from benchkit.trial_log.fields import Fields
 from benchkit.trial_log.parts import (
     error_of,
     fields_of_error,
@@ -139,7 +139,7 @@ def bytes_of(line: Line, place: Place) -> bytes:
 def place_of(fields: JSON) -> Place:
     """Where the line with these fields belongs. Raises ValueError naming the field."""
     values = Fields(fields)
-    return Place(values.hex_16("session"), values.integer("n"))
+    return Place(values.hex_digits("session", 16), values.integer("n"))
 
 
 def fields_of(line: Line) -> dict[str, JSON]:
@@ -167,10 +167,7 @@ def fields_of(line: Line) -> dict[str, JSON]:
 def line_of(fields: JSON) -> Line:
     """The line with these fields. Raises ValueError naming the field that is missing or wrong."""
     values = Fields(fields)
-    kind = values.text("kind")
-    if kind not in _READERS:
-        raise values.wrong("kind", "one of " + ", ".join(sorted(_READERS)))
-    return _READERS[kind](values)
+    return _READERS[values.one_of("kind", _READERS)](values)
 
 
 def _fields_of_session(line: SessionLine) -> dict[str, JSON]:
@@ -210,15 +207,14 @@ def _fields_of_trial(line: TrialLine) -> dict[str, JSON]:
 def _session_of(values: Fields) -> SessionLine:
     if values.integer("v") != _VERSION:
         raise values.wrong("v", f"{_VERSION} (a log of another version needs another kit)")
-    values.required("budget_s")
     return SessionLine(
-        values.stamp("started_at"), values.text_or_null("hardware"), values.mapping("environment"),
-        values.seconds("timeout_s"), values.seconds_or_null("budget_s"), values.integer("pid"),
+        values.stamp("started_at"), values.text_or_none("hardware"), values.mapping("environment"),
+        values.seconds("timeout_s"), values.seconds_or_none("budget_s"), values.integer("pid"),
         _damage_of(values, "damage"), _damage_of(values, "trace_damage") if "trace_damage" in values else None)
 
 
 def _damage_of(values: Fields, name: str) -> tuple[Damage, ...]:
-    return tuple(_damage_in(values, name, item) for item in values.items(name))
+    return tuple(_damage_in(values, name, item) for item in values.sequence(name))
 
 
 def _damage_in(values: Fields, name: str, item: object) -> Damage:
@@ -228,23 +224,23 @@ def _damage_in(values: Fields, name: str, item: object) -> Damage:
 
 
 def _plan_of(values: Fields) -> PlanLine:
-    cases = tuple(_planned_case_of(values, item) for item in values.items("cases"))
-    systems = tuple(_name_in(values, item) for item in values.items("systems"))
+    cases = tuple(_planned_case_of(values, item) for item in values.sequence("cases"))
+    systems = tuple(_name_in(values, item) for item in values.sequence("systems"))
     trials = values.integer("trials", 1, MOST_CELLS)
     if len({case.id for case in cases}) != len(cases):
         raise values.wrong("cases", "a list in which no id stands twice")
     if len(set(systems)) != len(systems):
         raise values.wrong("systems", "a list in which no system stands twice")
     if len(cases) * len(systems) * trials > MOST_CELLS:
-        raise values.wrong("trials", f"such that there are at most {MOST_CELLS:,} cells")
+        raise values.wrong("trials", f"so few that there are at most {MOST_CELLS:,} cells")
     return PlanLine(
-        values.text("kit"), task_name_of(values, "task"), values.text("split"), cases, trials, systems)
+        values.text("kit"), task_name_of(values.inner("task")), values.text("split"), cases, trials, systems)
 
 
 def _planned_case_of(values: Fields, item: object) -> PlannedCase:
     if isinstance(item, (list, tuple)) and len(item) == 2:
-        pair = Fields({"id": item[0], "ask": item[1]}, "cases.")
-        return PlannedCase(pair.name("id"), pair.hex_16("ask"))
+        pair = Fields({"id": item[0], "ask": item[1]}, "cases")
+        return PlannedCase(pair.name("id"), pair.hex_digits("ask", 16))
     raise values.wrong("cases", "a list of [id, ask]")
 
 
@@ -259,8 +255,8 @@ def _system_of(values: Fields) -> SystemLine:
 
 
 def _loaded_of(values: Fields) -> LoadedLine:
-    details = {} if values.is_null("details") else values.mapping("details")
-    return LoadedLine(values.seconds("load_s"), values.integer_or_null("context_length"), details)
+    length = values.integer_or_none("context_length") if "context_length" in values else None
+    return LoadedLine(values.seconds("load_s"), length, _known(values, "details").values)
 
 
 def _trial_of(values: Fields) -> TrialLine:
@@ -268,21 +264,26 @@ def _trial_of(values: Fields) -> TrialLine:
     if values.integer("seed") != cell.seed:
         raise values.wrong("seed", f"{cell.seed} (1000 + trial)")
     return TrialLine(
-        cell, values.integer("attempt", 1, MOST_ATTEMPTS), values.hex_16("request"), values.stamp("started_at"),
-        _outcome_of(values), values.seconds_or_null("slept_s"))
+        cell, values.integer("attempt", 1, MOST_ATTEMPTS), values.hex_digits("request", 16),
+        values.stamp("started_at"), _outcome_of(values),
+        values.seconds_or_none("slept_s") if "slept_s" in values else None)
 
 
 def _outcome_of(values: Fields) -> Outcome:
     if ("error" in values) == ("output" in values):
-        raise values.wrong("error", "there if output is not, and only then")
-    values.required("latency_s")
-    latency_s, retries = values.seconds_or_null("latency_s"), values.integer("retries")
+        raise ValueError("error must be there if output is not, and only then")
+    latency_s, retries = values.seconds_or_none("latency_s"), values.integer("retries")
     waited_s = values.seconds("waited_s")
     if "error" in values:
-        return Failure(error_of(values, "error"), latency_s, retries, waited_s)
+        return Failure(error_of(values.inner("error")), latency_s, retries, waited_s)
     return Reply(
-        values.text("output"), values.text_or_null("finish"), values.text_or_null("reasoning"),
-        usage_of(values, "usage"), timings_of(values, "timings"), latency_s, retries, waited_s)
+        values.text("output"), values.text_or_none("finish"), values.text_or_none("reasoning"),
+        usage_of(_known(values, "usage")), timings_of(_known(values, "timings")), latency_s, retries, waited_s)
+
+
+def _known(values: Fields, name: str) -> Fields:
+    """What is known of an object inside: nothing, if it is null or not there."""
+    return Fields({}) if values.values.get(name) is None else values.inner(name)
 
 
 def _stop_of(values: Fields) -> StopLine:
