@@ -261,7 +261,7 @@ def check_task(options: argparse.Namespace) -> int:
     if problems:
         more = f", of which {MOST_PROBLEMS} are shown" if len(problems) > MOST_PROBLEMS else ""
         raise Unusable(f"{len(problems)} problems in {options.cases} and {task.module}{more}; nothing was changed")
-    print(summary_text(task, summary_of(task, cases), options.cases))
+    door.put(summary_text(task, summary_of(task, cases), options.cases) + "\n")
     return door.DONE
 
 
@@ -306,7 +306,7 @@ def show_request(options: argparse.Namespace) -> int:
     if options.system is not None:
         same_split = tuple(other for other in cases if other.split == case.split)
         request.update(system_fields(options.system, settings_of(options.system, task, same_split), prompt.ask))
-    print(indented(request))
+    door.put(indented(request) + "\n")
     return door.DONE
 
 

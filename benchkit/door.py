@@ -27,13 +27,16 @@ class Parser(argparse.ArgumentParser):
                          formatter_class=argparse.RawDescriptionHelpFormatter, **more)
         self.add_argument("--version", action="version", version=f"{prog.split()[0]} {VERSION}")
 
-    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        """Leave; 141 if nobody reads what was printed (`--help | head`)."""
-        try:
-            status = status if _flushed() else CLOSED_STDOUT
-        except OSError as error:
-            status, message = 3, f"{self.prog}: stdout cannot be written: {error.strerror}\n"
-        super().exit(status, message)
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print help or version as any story; argparse's own way hides a full disk and a reader that has gone."""
+        def story() -> int:
+            put(message)
+            return DONE
+
+        if file is not sys.stdout:
+            super()._print_message(message, file)
+        elif code := run(self.prog, story):
+            self.exit(code)
 
     def error(self, message: str) -> NoReturn:
         """One line on stderr, exit code 2."""

@@ -97,11 +97,21 @@ class Streams(unittest.TestCase):
                                            "sys.stderr.reconfigure(encoding='ascii')\n" + text, "")
         self.assertEqual((0, "\\xfc \\ud800 \\U0001f600\n", "\\u6f22\n"), (code, stdout, stderr))
 
-    def test_help_that_nobody_reads_on_is_silent(self) -> None:
-        code, stdout, stderr = self.python(
-            "door.Parser('x.py', 'word\\n' * 100000).parse_args(['--help'])", "| head -n 1")
-        self.assertEqual(("usage: x.py [-h] [--version]\n", ""), (stdout, stderr))
-        self.assertIn(code, (0, 141))
+    def test_help_that_nobody_reads_on_is_141_and_silence(self) -> None:
+        for flags in ("", "-u"):
+            with self.subTest(flags=flags):
+                self.assertEqual((141, "usage: x.py [-h] [--version]\n", ""), self.python(
+                    "door.Parser('x.py', 'word\\n' * 100000).parse_args(['--help'])", "| head -n 1", flags))
+
+    def test_help_and_version_on_a_full_disk_are_one_line_and_3(self) -> None:
+        for flag in ("--help", "--version"):
+            for flags in ("", "-u"):
+                with self.subTest(flag=flag, flags=flags):
+                    self.assertEqual((3, "", "x.py: No space left on device; nothing more was written\n"), self.python(
+                        f"door.Parser('x.py', 'word\\n' * 9000).parse_args(['{flag}'])", "> /dev/full", flags))
+
+    def test_help_without_a_stdout_goes_nowhere(self) -> None:
+        self.assertEqual((0, "", ""), self.python("door.Parser('x.py').parse_args(['--help'])", ">&-"))
 
 
 class Flags(unittest.TestCase):
