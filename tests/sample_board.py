@@ -184,7 +184,8 @@ def _answer(case: Case, system: str, line: int, hostile: bool) -> SampledAnswer:
     if hostile and not is_baseline:
         said = "\n".join(HOSTILE)
     steps = [pack.Step(None, tuple(view["observations"]), 0.0, False, None)]
-    scores = tuple(Score(one.name, one.kind, float(one.judge(case, said, steps))) for one in pack.tracks)
+    names = {one.name: HOSTILE[5] * 3 if hostile and one.kind == "gate" else one.name for one in pack.tracks}
+    scores = tuple(Score(names[one.name], one.kind, float(one.judge(case, said, steps))) for one in pack.tracks)
     bought = (Purchase('{"buy":"logs","service":"web"}', 3, ("o12", "o14"), None),
               Purchase(HOSTILE[2] if hostile else "I would look at the logs", 0, (), "it is no JSON object"))
     return SampledAnswer(system, 1, 1, said, None, scores, () if is_baseline else bought, line)

@@ -17,7 +17,7 @@ from benchkit.boards.board_markdown_facts import (
 from benchkit.boards.board_markdown_ranking import making_part, ranking_part, tracks_part
 from benchkit.boards.board_markdown_samples import samples_part
 from benchkit.boards.board_values import SYNTHETIC, Banner, Board
-from benchkit.boards.board_words import LONGEST_LINE, footer_of, short_name, status_of
+from benchkit.boards.board_words import LONGEST_LINE, banner_text, footer_of, short_name, status_of
 from benchkit.pages.markdown import Markdown, bullets, code, heading, paragraph, strong, warning, words
 from benchkit.reports.markdown_parts import own
 
@@ -54,8 +54,8 @@ def _banner(banner: Banner) -> Iterator[Markdown]:
     if banner.code == SYNTHETIC:
         yield paragraph(strong(banner.text))
         return
-    command = [words(own("To mend it:"), code(banner.command, LONGEST_LINE))] if banner.command else []
-    yield warning([strong(banner.text), *command])
+    command = [words(own("Run"), code(banner.command, LONGEST_LINE))] if banner.command else []
+    yield warning([strong(banner_text(banner)), *command])
     yield bullets(code(detail, LONGEST_LINE) for detail in banner.details[:MOST_DETAILS])
     more = len(banner.details) - MOST_DETAILS
     if more > 0:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from benchkit.basics.canonical import canonical
 from benchkit.boards.board_values import Board, SystemFacts
-from benchkit.boards.board_words import ABSENT, AGREEMENT, counts_of, error_types
+from benchkit.boards.board_words import ABSENT, AGREEMENT, counts_of, error_types, right_words
 from benchkit.pages.markdown import Markdown, bullets, code, folded, paragraph, table
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, percent
 from benchkit.reports.markdown_parts import LONGEST_NAME, LONGEST_TEXT, left, own, right
@@ -65,7 +65,7 @@ def agreement_part(board: Board) -> Iterator[Markdown]:
     if any(one.said for one in board.facts):
         yield table([left("system"), left("said, how often")], (
             [code(one.system, LONGEST_NAME), counts_of(one.said)] for one in board.facts))
-        yield paragraph(own("Right would be, in each trial:"), counts_of(board.making.answers))
+        yield paragraph(right_words(board.making))
     if board.agreements:
         yield table([left("system"), left("baseline"), right("same word %"), right("cells")], (
             [code(one.system, LONGEST_NAME), code(one.baseline, LONGEST_NAME),

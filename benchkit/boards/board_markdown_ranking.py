@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from benchkit.boards.board_values import Board, GateStatus, Standing, TrackRow, TrackSection
 from benchkit.boards.board_words import (
     HEADLINE,
+    OF_TRACKS,
     OPEN_READINGS,
     asked_as,
     counts_of,
@@ -104,7 +105,7 @@ def tracks_part(board: Board) -> Iterator[Markdown]:
         [code(one.system, LONGEST_NAME),
          *(_cell(track, rows.get(one.system)) for track, rows in zip(board.tracks, by_track, strict=True))]
         for one in board.ranking))
-    yield paragraph(own("Percent; of a gate the share of answers that held it."))
+    yield paragraph(own(OF_TRACKS))
     for track in board.tracks:
         yield from _track(track)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from benchkit.basics.names import shown_line
 from benchkit.boards.board_values import Board, Payload, Purchase, SampledAnswer, SampledCase, Seen
-from benchkit.boards.board_words import LONGEST_LINE, SAMPLED, score_text, short_name
+from benchkit.boards.board_words import LONGEST_LINE, PLACES, SAMPLED, score_text, short_name
 from benchkit.pages.markdown import Markdown, block, bullets, code, folded, heading, paragraph, table, warning, words
 from benchkit.reports.cautions import count_of
 from benchkit.reports.figures_as_text import NOT_AVAILABLE
@@ -35,7 +35,7 @@ def _case(board: Board, case: SampledCase, places: Mapping[str, int]) -> Iterato
     yield warning(case.warnings)
     if case.observations:
         yield _observations(board, case, places)
-        yield paragraph(own("Who bought and cited: places in the ranking."))
+        yield paragraph(own(PLACES[board.making.market is not None]))
     yield _scores(case)
     for answer in case.answers:
         yield from _answer(answer)

@@ -19,7 +19,7 @@ from benchkit.boards.board_page_parts import STATUS_TONES, line
 from benchkit.boards.board_page_ranking import ranking_part, tracks_part
 from benchkit.boards.board_page_samples import samples_part
 from benchkit.boards.board_values import OPEN, SYNTHETIC, TRACE, Banner, Board
-from benchkit.boards.board_words import footer_of, status_of, title_of
+from benchkit.boards.board_words import banner_text, footer_of, status_of, title_of
 from benchkit.pages.document import Page, Section, document
 from benchkit.pages.html import Html, joined
 from benchkit.pages.marks import Tone, badge
@@ -60,5 +60,5 @@ def _banner(banner: Banner) -> Html:
     details = [line(detail) for detail in banner.details[:MOST_DETAILS]]
     if more > 0:
         details.append(f"and {more} more")
-    command = paragraph("To mend it: ", code(line(banner.command))) if banner.command else None
-    return callout(_TONES.get(banner.code, Tone.FLAKY), line(banner.text), bullets(details), command)
+    command = paragraph("Run ", code(line(banner.command))) if banner.command else None
+    return callout(_TONES.get(banner.code, Tone.FLAKY), banner_text(banner), bullets(details), command)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from benchkit.basics.canonical import canonical
 from benchkit.boards.board_page_parts import line, name, system_name
 from benchkit.boards.board_values import Board, SystemFacts
-from benchkit.boards.board_words import ABSENT, AGREEMENT, counts_of, error_types
+from benchkit.boards.board_words import ABSENT, AGREEMENT, counts_of, error_types, right_words
 from benchkit.boards.usage import Tokens
 from benchkit.pages.html import Child, Html, element
 from benchkit.pages.parts import bullets, code, fold, paragraph
@@ -86,7 +86,7 @@ def agreement_part(board: Board) -> Iterator[Html]:
     if any(one.said for one in board.facts):
         yield from table("What was said, in the words of the pack", [Column("system"), Column("said, how often")], (
             [system_name(one), counts_of(one.said)] for one in board.facts))
-        yield element("p", f"Right would be, in each trial: {counts_of(board.making.answers)}.", class_="quiet")
+        yield element("p", right_words(board.making), class_="quiet")
     if board.agreements:
         titles = RowTitles("Agreement with baselines, 95 % Wilson intervals", "system and baseline", "same word",
                            "% of cells")

@@ -10,6 +10,7 @@ from benchkit.boards.board_page_parts import gate_badge, line, name, system_name
 from benchkit.boards.board_values import Board, Standing, TrackRow, TrackSection
 from benchkit.boards.board_words import (
     HEADLINE,
+    OF_TRACKS,
     OPEN_READINGS,
     gate_lines,
     gate_title,
@@ -42,7 +43,7 @@ def ranking_part(board: Board) -> Iterator[Html]:
     yield bullets(in_short(board))
     columns = [Column("system"), Column("hard gates"), number_column("headline %"), number_column("95 %"),
                number_column("rank"), number_column("capability %"), number_column("judged")]
-    yield from table("Ranking, by headline", columns, map(_row, board.ranking), "systems")
+    yield from table("Ranking, by headline", columns, map(_row, board.ranking), "systems ranking")
     titles = RowTitles("Headlines with 95 % intervals", "system", "headline", "%, rank")
     yield from bar_chart(titles, map(_bar, board.ranking))
     yield element("p", HEADLINE, *(() if _is_whole(board) else (" ", OPEN_READINGS)), class_="quiet")
@@ -79,6 +80,7 @@ def tracks_part(board: Board) -> Iterator[Html]:
     if board.tracks:
         columns = [Column("system"), *map(_track_column, board.tracks)]
         yield from table("Every track, in percent", columns, _glance(board), "systems")
+        yield element("p", OF_TRACKS, class_="quiet")
         yield paragraph("One by one: ", *_track_links(board.tracks))
     for place, track in enumerate(board.tracks, 1):
         yield _track(place, track)
@@ -92,8 +94,7 @@ def _glance(board: Board) -> Iterator[list[Child]]:
 
 
 def _track_column(track: TrackSection) -> Column:
-    name_of_it = short_name(track.name)
-    return number_column(f"{name_of_it} (gate)" if track.kind == "gate" else name_of_it)
+    return number_column(short_name(track.name), "hard gate" if track.kind == "gate" else "capability")
 
 
 def _track_links(tracks: Sequence[TrackSection]) -> Iterator[Child]:

@@ -11,7 +11,7 @@ from benchkit.basics.names import shown_line
 from benchkit.boards.board_page_parts import line, name, synthetic_badge
 from benchkit.boards.board_page_timeline import timeline_of
 from benchkit.boards.board_values import Board, Payload, Purchase, SampledAnswer, SampledCase, Seen
-from benchkit.boards.board_words import SAMPLED, score_text, short_name
+from benchkit.boards.board_words import PLACES, SAMPLED, score_text, short_name
 from benchkit.pages.html import Child, Html, element, joined, whole
 from benchkit.pages.marks import Tone, badge, mark
 from benchkit.pages.parts import article, callout, code, facts, fold, link, paragraph, text_block
@@ -66,7 +66,7 @@ def _observations(board: Board, case: SampledCase) -> Iterator[Html]:
                Column("service", "short"), Column("what it says"), *bought, Column("cited by")]
     yield from table(f"Observations of {short_name(case.id)}", columns, (
         _observation(one, is_gated, places) for one in case.observations), "observations")
-    yield element("p", "Who bought and cited: places in the ranking.", class_="quiet")
+    yield element("p", PLACES[is_gated], class_="quiet")
 
 
 def _observation(one: Seen, is_gated: bool, places: Mapping[str, int]) -> list[Child]:
@@ -86,10 +86,9 @@ def _systems(names: Sequence[str]) -> str:
 
 def _scores(place: int, case: SampledCase) -> Iterator[Html]:
     tracks = list(dict.fromkeys((score.track, score.kind) for answer in case.answers for score in answer.scores))
-    columns = [Column("answer of"), number_column("trial"), *(
-        number_column(short_name(track), kind) for track, kind in tracks),
-        number_column("eval line", "its line in eval.jsonl")]
-    yield from table(f"Scores of {short_name(case.id)}", columns, (
+    columns = [Column("answer of"), number_column("line", "its line in eval.jsonl"),
+               *(number_column(short_name(track), kind) for track, kind in tracks)]
+    yield from table(f"Scores of {short_name(case.id)}, with lines of eval.jsonl", columns, (
         _score_row(place, number, answer, [track for track, _ in tracks])
         for number, answer in enumerate(case.answers, 1)), "systems")
 
@@ -107,7 +106,7 @@ def _score_row(place: int, number: int, answer: SampledAnswer, tracks: Sequence[
         else:
             cells.append(score_text(score))
     said = link(f"case-{place}-answer-{number}", name(answer.system))
-    return [said, answer.trial, *cells, answer.eval_line]
+    return [said, answer.eval_line, *cells]
 
 
 def _answer(place: int, number: int, answer: SampledAnswer) -> Html:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from benchkit import VERSION
 from benchkit.basics.names import shown_line
 from benchkit.boards.batch import BLOCKED, COMPLETE, OPEN, PUBLISHED
-from benchkit.boards.board_values import Board, Making, Readings, Score, Standing, SystemFacts
+from benchkit.boards.board_values import Banner, Board, Making, Readings, Score, Standing, SystemFacts
 from benchkit.boards.usage import CACHE_ONLY, NOT_REPORTED, Tokens
 from benchkit.reports.cautions import count_of
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, number, percent, spread
@@ -18,15 +18,17 @@ from benchkit.reports.figures_as_text import NOT_AVAILABLE, number, percent, spr
 LONGEST_NAME, LONGEST_LINE = 80, 400
 MOST_WORDS = 4
 STATUS = {
-    OPEN: "open: cells are left, the figures will change",
-    COMPLETE: "complete: every planned cell was asked",
-    BLOCKED: "blocked by the batch gate: it must not be asked",
-    PUBLISHED: "published: verified, and judged under one scoring",
+    OPEN: "cells are left, the figures will change",
+    COMPLETE: "every planned cell was asked",
+    BLOCKED: "the batch gate blocked it: it must not be asked",
+    PUBLISHED: "verified, and judged under one scoring",
 }
 HEADLINE = ("Headline: the mean of the capability tracks x (1 - the share of answers that broke a hard gate), in "
             "percent, with its 95 % interval. Rank: the places that the data leave possible, over all pairs "
             "(sign-flip tests, Holm, 5 %).")
 OPEN_READINGS = "Where cells are incomplete, a range: they are taken as worth nothing, and as worth everything."
+OF_TRACKS = "Mean scores in percent; of a hard gate, with a mark, the share of answers that held it."
+PLACES = {False: "Cited by: places in the ranking.", True: "Bought by, cited by: places in the ranking."}
 SAMPLED = ("The observations in the order of time, then every system's answer with its scores and its line in "
            "eval.jsonl. What solvers were shown stands at the end of each case, word for word from the trace.")
 ABSENT = {CACHE_ONLY: "no call was made", NOT_REPORTED: "the server said nothing"}
@@ -46,7 +48,14 @@ def title_of(board: Board) -> str:
 
 def status_of(board: Board) -> str:
     """The status with what it means."""
-    return STATUS.get(board.title.status, short_name(board.title.status))
+    status = board.title.status
+    return f"{short_name(status)}: {STATUS[status]}" if status in STATUS else short_name(status)
+
+
+def banner_text(banner: Banner) -> str:
+    """The sentence of a banner, on one line, with a capital."""
+    text = shown_line(banner.text, LONGEST_LINE)
+    return text[:1].upper() + text[1:]
 
 
 def footer_of(board: Board) -> str:
@@ -108,6 +117,11 @@ def counts_of(counts: Mapping[str, int], most: int = MOST_WORDS * 2) -> str:
     shown = [f"{short_name(word) or '(empty)'} {count}" for word, count in list(counts.items())[:most]]
     more = len(counts) - len(shown)
     return ", ".join(shown) + (f", and {more} more" if more > 0 else "") if shown else "none"
+
+
+def right_words(making: Making) -> str:
+    """How often each word would be said if every answer were right."""
+    return f"Right would be: {counts_of({word: count * making.trials for word, count in making.answers.items()})}."
 
 
 def dropped_of(making: Making) -> str:

@@ -126,6 +126,7 @@ pre { margin: 0 0 .25rem; padding: .65rem .8rem; background: var(--panel); borde
 a.mark:hover { border: 1px solid var(--tone); }
 .badge { display: inline-block; padding: .05rem .5rem; border-radius: 1rem; background: var(--tint);
   color: var(--tone); font-size: .8125rem; font-weight: 600; white-space: nowrap; }
+:is(h3, h4, p) .badge { white-space: normal; }
 .badge .sign { margin-right: .3em; }
 .legend { list-style: none; display: flex; flex-wrap: wrap; gap: .3rem 1.25rem; padding: 0;
   margin: .5rem 0 1rem;
@@ -144,7 +145,8 @@ tbody tr + tr > * { border-top: 1px solid var(--grid); }
 .scroll th:not(:first-child), .scroll td { overflow-wrap: normal; min-width: 3rem; }
 .scroll td:not(.number, .marks, .short) { overflow-wrap: anywhere; min-width: 8rem; }
 .scroll tbody th { position: sticky; left: 0; background: var(--paper); min-width: 7rem; max-width: 16rem; }
-.scroll .systems tbody th { min-width: 15rem; }
+.scroll .systems tbody th { min-width: 11.5rem; }
+.scroll .ranking tbody th { min-width: 15rem; }
 .observations :is(th, td) { padding-block: .15rem; }
 .scroll .observations tbody th { min-width: 2.5rem; }
 .scroll .observations td.short { min-width: 3.5rem; overflow-wrap: normal; }
@@ -213,7 +215,7 @@ _PLACES = """
   body { padding-inline: 1rem; }
   h1 { font-size: 1.45rem; }
   .scroll { margin-inline: -1rem; padding-inline: 1rem; }
-  .scroll tbody th, .scroll .systems tbody th { min-width: 7rem; max-width: 9rem; }
+  .scroll tbody th, .scroll :is(.systems, .ranking) tbody th { min-width: 7rem; max-width: 9rem; }
   .rows col.label { width: 31%; }
   .rows col.note { width: 4.6rem; }
   .chart text.quarter { display: none; }
