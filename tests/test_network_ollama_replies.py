@@ -74,12 +74,27 @@ class Replies(unittest.TestCase):
                 b'{"message":{"content":7},"done":true}': "message.content is no text",
                 b'{"message":{"thinking":[1]},"done":false}': "message.thinking is no text",
                 b'{"choices":[{"message":{"content":"x"}}]}': "no chat message",
+                b'{"response":"x","done":true}': "no chat message",
                 b'{"message":{"content":"\xff"},"done":true}': "not UTF-8",
                 b'{"message":{"content":NaN},"done":true}': "NaN",
                 b"[" * 5000: "deep", b'{"done":true,"done":false}': "stands twice"}.items():
             with self.subTest(data[:40]):
                 self.assert_error("BadReply", words, None, data)
                 self.assert_error("BadReply", words, "Hel", line("Hel"), data)
+
+    def test_what_is_not_json_is_said_in_the_same_words_by_every_python(self) -> None:
+        for data in (b'{"done":true,}', b"[1,]", b"{'a':1}", b"nope"):
+            with self.subTest(data):
+                self.assert_error("BadReply", f"not a reply of Ollama (it is not JSON): {data.decode()}", None, data)
+
+    def test_a_line_of_another_model_is_no_part_of_the_answer(self) -> None:
+        own = json.dumps({"model": "Phi:latest", **DONE}).encode()
+        self.assertTrue(ChatReading("phi:latest").take(own, 0.0))
+        self.assertTrue(ChatReading("phi:latest").take(json.dumps(DONE).encode(), 0.0))
+        with self.assertRaises(TrialError) as caught:
+            ChatReading("gemma4:e2b").take(own, 0.0)
+        self.assertEqual(caught.exception.type, "BadReply")
+        self.assertIn("of another model", caught.exception.message)
 
     def test_a_reply_over_512_kib_is_too_large_and_its_start_is_kept(self) -> None:
         text = "ä" * 1024

@@ -19,6 +19,10 @@ _NO_MARKS = bytes(byte for byte in range(256) if byte not in b'"{}[]:')
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
+class NotJson(ValueError):
+    """The text is no JSON at all; the words for what stands where are Python's, and differ between its versions."""
+
+
 def parse(data: bytes, *, mend_surrogates: bool = False) -> JSON:
     """The value of a JSON text. Raises ValueError with one line, position included where there is one.
 
@@ -38,7 +42,7 @@ def parse(data: bytes, *, mend_surrogates: bool = False) -> JSON:
     try:
         value = _decoded(text, keys)
     except json.JSONDecodeError as error:
-        raise ValueError(f"it is not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+        raise NotJson(f"it is not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
     if b"\\ud" in data or b"\\uD" in data:
         if mend_surrogates:
             return _mended(value)

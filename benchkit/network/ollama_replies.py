@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 from benchkit.basics.errors import TrialError
-from benchkit.basics.strict_json import parse
+from benchkit.basics.strict_json import NotJson, parse
 from benchkit.basics.values import JSON, Reply, Timings, Usage
 from benchkit.network.asking import MOST_TEXT_BYTES, Dialect, too_large
 from benchkit.network.carrier import Ending, quoted
@@ -22,9 +22,13 @@ _CONTEXT = re.compile(r"n_ctx\W{1,4}(\d{1,9})\D")
 
 
 class ChatReading:
-    """One reply of /api/chat, streamed or not. `sent_at` of the answer gives the first token its time."""
+    """One reply of /api/chat, streamed or not. `sent_at` of the answer gives the first token its time.
 
-    def __init__(self) -> None:
+    `model` is the tag that was asked: a line that names another one is no part of the answer (None: any will do).
+    """
+
+    def __init__(self, model: str | None = None) -> None:
+        self._model = None if model is None else model.casefold()
         self._output: list[str] = []
         self._reasoning: list[str] = []
         self._size = 0
@@ -44,10 +48,11 @@ class ChatReading:
         if isinstance(fields.get("error"), str):
             self._error = str(fields["error"])
             return True
-        done = fields.get("done")
-        message = fields.get("message", {} if done is True else None)
+        done, message = fields.get("done"), fields.get("message")
         if not isinstance(done, bool) or not isinstance(message, Mapping):
             raise self._bad("a line of it is no chat message of Ollama", line)
+        if self._is_of_another(fields.get("model")):
+            raise self._bad("a line of it is of another model", line)
         self._lines += 1
         self._add(message, line, at)
         if done:
@@ -69,11 +74,17 @@ class ChatReading:
     def _object(self, line: bytes) -> Mapping[str, JSON]:
         try:
             fields = parse(line, mend_surrogates=True)
+        except NotJson:
+            # which sign it stumbled over is said in other words by other Pythons, and this message is recorded
+            raise self._bad("it is not JSON", line) from None
         except ValueError as error:
             raise self._bad(str(error), line) from None
         if not isinstance(fields, Mapping):
             raise self._bad("a line of it is no JSON object", line)
         return fields
+
+    def _is_of_another(self, model: JSON) -> bool:
+        return self._model is not None and isinstance(model, str) and model.casefold() != self._model
 
     def _add(self, message: Mapping[str, JSON], line: bytes, at: float) -> None:
         for key, texts in (("content", self._output), ("thinking", self._reasoning)):
@@ -147,4 +158,9 @@ def _too_long_message(said: str) -> str | None:
 
 
 CHAT = Dialect(ChatReading, _too_long)
-"""How replies of /api/chat are read."""
+"""How replies of /api/chat are read, whatever model they name."""
+
+
+def chat_with(model: str) -> Dialect:
+    """How replies of /api/chat are read if this model was asked."""
+    return Dialect(lambda: ChatReading(model), _too_long)

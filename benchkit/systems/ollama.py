@@ -18,7 +18,7 @@ from benchkit.network.asking import ask
 from benchkit.network.carrier import Call, Ending
 from benchkit.network.exchange import Client
 from benchkit.network.host import address_of
-from benchkit.network.ollama_replies import CHAT
+from benchkit.network.ollama_replies import chat_with
 from benchkit.network.ollama_server import (
     NoAnswer,
     Served,
@@ -67,6 +67,7 @@ class OllamaSystem:
         if given is None:
             given, given_as = os.environ.get("OLLAMA_HOST", ""), "OLLAMA_HOST"
         self._model = replace(model, tag=full_tag(model.tag))
+        self._dialect = chat_with(self._model.tag)
         self._around = options
         self._client = Client(address_of(given, given_as), options.clock, options.stop)
         self._digest = model.digest
@@ -104,7 +105,7 @@ class OllamaSystem:
         """Load the model, in 10 minutes at most, with a sign of life every 10 seconds. Raises Surroundings."""
         start = self._now()
         try:
-            ask(self._client, CHAT, _chat(self._body((), {})), start + LOAD_S, self._signs_of_life(start))
+            ask(self._client, self._dialect, _chat(self._body((), {})), start + LOAD_S, self._signs_of_life(start))
         except TrialError as error:
             raise Surroundings(f"{self._model.tag} could not be loaded: {error.stops or error.message}") from None
         load_s = self._now() - start
@@ -118,7 +119,7 @@ class OllamaSystem:
         """One whole reply, from the digest that was opened. Raises TrialError, Interrupted."""
         waited_s = self._wait_for_leftovers(request)
         try:
-            reply = ask(self._client, CHAT, _chat(self.body_of(request)), request.deadline + waited_s)
+            reply = ask(self._client, self._dialect, _chat(self.body_of(request)), request.deadline + waited_s)
         except TrialError as error:
             error.waited_s += waited_s
             self._gave_up = error.type in _LEAVES_THE_SERVER_BUSY
