@@ -10,13 +10,12 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from benchkit.basics.clock import Clock, StopWish
 from benchkit.network.carrier import Call, Carrier, Data, End, Ending, Event, Head, Sent
 from benchkit.network.host import Address
-from benchkit.network.rest import Rest
 
 SLICE_S = 0.1
 MOST_LINE_BYTES = 13 * 2**18
@@ -26,8 +25,6 @@ MOST_LINE_BYTES = 13 * 2**18
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What came. `body` is empty where the lines were handed to a reader. Times are on the monotonic clock.
-
-    No secret of the address is in `body` and `detail`. `retry_after` is that header, as it stands.
 
     `latency_s` runs from the first byte sent to the last byte read (at a timeout: to the deadline); None if
     nothing was sent. `detail` says more of how it ended, in the kit's words, or "".
@@ -39,7 +36,6 @@ class Answer:
     detail: str = ""
     sent_at: float | None = None
     ended_at: float | None = None
-    retry_after: str | None = None
 
     @property
     def latency_s(self) -> float | None:
@@ -53,12 +49,11 @@ r"""Takes one line of a 200 reply (without "\n") and when it came; says whether 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Sends requests to one server. `rest` is how long that wants to be left alone, for all that ask it."""
+    """Sends requests to one server, one at a time."""
 
     address: Address
     clock: Clock
     stop: StopWish
-    rest: Rest = field(default_factory=Rest)
 
     def send(self, call: Call, deadline: float, read_line: LineReader | None = None,
              while_waiting: Callable[[], None] = lambda: None) -> Answer:
@@ -68,7 +63,7 @@ class Client:
         """
         carrier = Carrier(self.address, call, self.clock, deadline)
         threading.Thread(target=carrier.run, daemon=True).start()
-        arrivals = _Arrivals(read_line, self.address)
+        arrivals = _Arrivals(read_line)
         try:
             while not arrivals.is_over:
                 self.stop.raise_if_wished()
@@ -87,11 +82,11 @@ class Client:
 class _Arrivals:
     """What the waiting thread makes of the events: lines for the reader of a 200, else a body."""
 
-    def __init__(self, read_line: LineReader | None, address: Address) -> None:
-        self.read_line, self.address = read_line, address
+    def __init__(self, read_line: LineReader | None) -> None:
+        self.read_line = read_line
         self.sent_at: float | None = None
         self.last_at: float | None = None
-        self.head = Head(0)
+        self.status: int | None = None
         self.kept = bytearray()
         self.end: End | None = None
 
