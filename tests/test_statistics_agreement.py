@@ -11,8 +11,6 @@ from itertools import combinations, product
 from benchkit.statistics.agreement import (
     Agreement,
     agreement,
-    cross_match_share,
-    effective_trials,
     equal_pairs_share,
     parting_index,
     self_agreement,
@@ -41,17 +39,8 @@ class InsideACase(unittest.TestCase):
         self.assertEqual(self_agreement([["a", "a"], ["a", "b"], ["a"], []]), Fraction(1, 2))
         self.assertIsNone(self_agreement([["a"], []]))
 
-    def test_outputs_all_equal_are_one_effective_trial(self) -> None:
-        self.assertEqual(effective_trials(["a"] * 10), 1)
-        self.assertEqual(effective_trials(["a", "b", "a"]), 2)
-
 
 class BetweenRecordings(unittest.TestCase):
-    def test_every_reference_row_of_equal_pairs_across_sides(self) -> None:
-        for row in reference("digests")["cross_match"]:
-            self.assertEqual(cross_match_share(row["a"], row["b"]), Fraction(row["value"]))
-        self.assertIsNone(cross_match_share("", "a"))
-
     def test_every_reference_row_of_where_texts_part(self) -> None:
         for row in reference("digests")["first_divergence"]:
             with self.subTest(row=row):

@@ -16,8 +16,6 @@ from benchkit.statistics.estimators import (
     pass_hat_k,
     pass_hat_k_variance,
     state,
-    trials_to_see_failure,
-    trials_to_see_flake,
 )
 from tests.oracle import everything, reference
 
@@ -184,25 +182,12 @@ class CountsOfACase(unittest.TestCase):
 class Flakes(unittest.TestCase):
     """Of the reference's section, the two posterior tables are foreign: no prior is put on cases here."""
 
-    def test_trials_to_see_one_failure_and_both_verdicts(self) -> None:
-        for name, function in (
-            ("trials_to_see_one_failure_95", trials_to_see_failure),
-            ("trials_to_see_both_95", trials_to_see_flake),
-        ):
-            for row in reference("flakiness")[name]:
-                with self.subTest(name=name, q=row["q"]):
-                    self.assertEqual(function(Fraction(str(row["q"]))), row["n"])
-
-    def test_the_number_is_the_smallest_that_will_do(self) -> None:
-        for rate in (Fraction(1, 3), Fraction(9, 10), Fraction(1, 50)):
-            needed = trials_to_see_failure(rate, Fraction(99, 100))
-            self.assertLessEqual((1 - rate) ** needed, Fraction(1, 100))
-            self.assertGreater((1 - rate) ** (needed - 1), Fraction(1, 100))
-
-    def test_a_rate_that_is_no_flake_is_refused(self) -> None:
-        for rate in (Fraction(0), Fraction(1), Fraction(-1, 2)):
-            with self.assertRaises(ValueError):
-                trials_to_see_failure(rate)
+    def test_every_reference_row_of_how_many_trials_show_both_verdicts(self) -> None:
+        for row in reference("flakiness")["trials_to_see_both_95"]:
+            with self.subTest(q=row["q"]):
+                rate = Fraction(str(row["q"]))
+                self.assertLessEqual(looks_stable_share(row["n"], rate), Fraction(1, 20))
+                self.assertGreater(looks_stable_share(row["n"] - 1, rate), Fraction(1, 20))
 
     def test_a_flake_of_one_in_ten_looks_stable_in_over_a_third_of_runs_of_ten(self) -> None:
         share = looks_stable_share(10, Fraction(1, 10))

@@ -22,7 +22,6 @@ from benchkit.statistics.paired import (
     label_permutation_p,
     mean,
     pass_rate_differences,
-    regressed,
     robust_winner,
     same_within,
     sign_flip_p,
@@ -253,16 +252,3 @@ class Decisions(unittest.TestCase):
         self.assertTrue(same_within(Interval(-0.05, 0.05), Fraction(1, 20) + Fraction(1, 1000)))
         self.assertFalse(same_within(Interval(-0.06, 0.01), 0.05))
         self.assertFalse(same_within(Interval(-0.01, 0.06), 0.05))
-
-    def test_a_regression_is_a_fall_both_significant_and_larger_than_allowed(self) -> None:
-        table = [
-            ("-1/2", 10, 0.05, "0", True),
-            ("-1/2", 10, 0.05, "1/2", False),  # no more than allowed
-            ("-1/2", 5, 0.05, "0", False),  # five cases cannot show it
-            ("1/2", 10, 0.05, "0", False),  # a rise
-            ("0", 10, 0.05, "0", False),
-        ]
-        for value, cases, alpha, allowed, expected in table:
-            with self.subTest(value=value, cases=cases, allowed=allowed):
-                self.assertEqual(regressed([Fraction(value)] * cases, alpha, Fraction(allowed)), expected)
-        self.assertFalse(regressed([], 0.05, 0))

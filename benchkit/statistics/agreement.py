@@ -46,22 +46,10 @@ def equal_pairs_share(outputs: Iterable[Hashable]) -> Fraction | None:
     return Fraction(sum(comb(count, 2) for count in counts.values()), pairs) if pairs else None
 
 
-def cross_match_share(first: Iterable[Hashable], second: Iterable[Hashable]) -> Fraction | None:
-    """Share of equal pairs with one output of a case from either side; None where a side has none."""
-    left, right = Counter(first), Counter(second)
-    pairs = left.total() * right.total()
-    return Fraction(sum(count * right[output] for output, count in left.items()), pairs) if pairs else None
-
-
 def self_agreement(cases: Iterable[Iterable[Hashable]]) -> Fraction | None:
     """Mean over cases of the share of equal pairs, cases with fewer than two outputs left out."""
     shares = [share for share in map(equal_pairs_share, cases) if share is not None]
     return sum(shares, Fraction(0)) / len(shares) if shares else None
-
-
-def effective_trials(outputs: Iterable[Hashable]) -> int:
-    """Number of different outputs of a case: 1 means that repeating it has shown nothing new."""
-    return len(set(outputs))
 
 
 def parting_index(first: str, second: str) -> int | None:

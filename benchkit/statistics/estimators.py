@@ -5,8 +5,6 @@ Every function is exact. Suites of cases, and intervals, live beside this module
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -126,22 +124,3 @@ def looks_stable_share(trials: int, rate: Fraction) -> Fraction:
     if trials < 1:
         raise ValueError("a run has at least one trial")
     return (1 - rate) ** trials + rate**trials
-
-
-def trials_to_see_failure(rate: Fraction, confidence: Fraction = Fraction(19, 20)) -> int:
-    """Fewest trials in which a case that fails at this rate (0 < rate < 1) fails at least once, so surely."""
-    return _fewest(rate, lambda trials: (1 - rate) ** trials <= 1 - confidence)
-
-
-def trials_to_see_flake(rate: Fraction, confidence: Fraction = Fraction(19, 20)) -> int:
-    """Fewest trials in which such a case shows a pass and a fail, with this confidence."""
-    return _fewest(rate, lambda trials: looks_stable_share(trials, rate) <= 1 - confidence)
-
-
-def _fewest(rate: Fraction, enough: Callable[[int], bool]) -> int:
-    if not 0 < rate < 1:
-        raise ValueError(f"a flake fails at a rate between 0 and 1, not {rate}")
-    upper = 1
-    while not enough(upper):
-        upper *= 2
-    return bisect_left(range(upper), True, lo=1, key=enough)

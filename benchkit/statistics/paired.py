@@ -108,12 +108,6 @@ def same_within(interval: Interval, margin: Fraction | float) -> bool:
     return -margin <= interval.low and interval.high <= margin
 
 
-def regressed(differences: Sequence[Fraction], alpha: float, allowed_drop: Fraction | float) -> bool:
-    """The gate on candidate minus base: mean pass^1 fell by more than allowed, and sign-flip p < alpha."""
-    change = mean(differences)
-    return change is not None and -change > allowed_drop and sign_flip_p(differences) < alpha
-
-
 @dataclass(frozen=True, slots=True)
 class _Labels:
     """One case under permutation of labels: `weights` are the ways to fewest, fewest + 1, ... passes of first."""
