@@ -296,7 +296,7 @@ class Answering(WithServer):
                 (fake_ollama.raw_bytes(b"SSH-2.0\r\n"), "BadReply"), (fake_ollama.lines(), "BrokenReply"),
                 (fake_ollama.played("runner_killed_stream"), "BrokenReply"),
                 (fake_ollama.played("server_killed_stream"), "BrokenReply"),
-                (fake_ollama.played("token_repeat_stream"), "Unfinished"),
+                (fake_ollama.lines(b'{"message":{"content":"ha ha"},"done":false}'), "Unfinished"),
                 (fake_ollama.played("trunc_false_stream_tmpl"), "PromptTooLong")):
             with self.subTest(error_type):
                 before = len(self.server.chats())
