@@ -190,7 +190,7 @@ def run_text(record: "RunRecord", out: "Path") -> str:
 def compare_runs(options: argparse.Namespace) -> int:
     """`compare`: the verdict in the first line, then why, then the whole comparison as the report shows it."""
     from benchkit.reports.gate import gate_of
-    from benchkit.reports.text_gate import gate_text
+    from benchkit.reports.text_pairs import gate_text
 
     side = sides_of(options)
     pair = side.pairs[0]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from benchkit.reports.gate import Gate, Rules, gate_of
-from benchkit.reports.text_gate import gate_text
+from benchkit.reports.text_pairs import gate_text
 from tests.comparison_samples import BETTER, WORSE, two_of
 
 

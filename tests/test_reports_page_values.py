@@ -9,6 +9,7 @@ from benchkit.pages.escaping import html_text
 from benchkit.recordings.run_record import Result, RunRecord
 from benchkit.reports.answer_groups import answer_groups, ranges_of
 from benchkit.reports.output_pairs import FieldDifference, Parted, field_differences, output_pair, parted
+from benchkit.reports.page_parts import value_text
 from benchkit.reports.page_run import (
     LONGEST_TEXT,
     MOST_DETAILED,
@@ -20,7 +21,6 @@ from benchkit.reports.page_run import (
     runs_on_page,
 )
 from benchkit.reports.run_report import report_of
-from benchkit.reports.values_as_text import value_text
 from tests.reports_samples import record, result
 
 

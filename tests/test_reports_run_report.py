@@ -7,14 +7,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 from benchkit.basics.values import ErrorFacts, Timings, Usage
-from benchkit.reports.by_case import by_case
-from benchkit.reports.case_rows import case_rows, in_state, never_passed
+from benchkit.reports.case_rows import by_case, case_rows, in_state, never_passed
 from benchkit.reports.confusion import LONGEST_LABEL, MOST_LABELS, NO_LABEL, Confusion, confusions_of, labels_in
-from benchkit.reports.failures import CheckCount, Reason, failed_checks, failures_of
+from benchkit.reports.failures import CheckCount, Reason, Unjudged, failed_checks, failures_of, unjudged_of
 from benchkit.reports.run_report import report_of
 from benchkit.reports.speed import latency_of, speed_of
 from benchkit.reports.tags import tag_rows
-from benchkit.reports.unjudged import Unjudged, unjudged_of
 from benchkit.statistics.estimators import State
 from benchkit.statistics.intervals import Interval
 from benchkit.statistics.percentiles import Latency

@@ -1,17 +1,39 @@
-"""Each case of a run by itself: how often it passed, how sure that is, what state it is in, and why it failed.
+"""The trials of a run, case by case; and each case by itself: how often it passed, its state, why it failed.
 
 What does not live here: the suite as a whole (statistics/suites.py).
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from benchkit.reports.by_case import CaseTrials
+from benchkit.recordings.run_record import JudgedCase, Result, RunRecord
 from benchkit.reports.failures import Failures, failures_of
 from benchkit.statistics.estimators import Counts, State, disagreement, state
 from benchkit.statistics.intervals import Interval, wilson
+
+
+@dataclass(frozen=True, slots=True)
+class CaseTrials:
+    """One case with its planned trials, in order, and their counts."""
+
+    case: JudgedCase
+    results: Sequence[Result]
+    counts: Counts
+
+
+def by_case(record: RunRecord) -> tuple[CaseTrials, ...]:
+    """The cases of a run in the order of its plan."""
+    return tuple(
+        _case_trials(case, record.results[place * record.trials:(place + 1) * record.trials])
+        for place, case in enumerate(record.cases))
+
+
+def _case_trials(case: JudgedCase, results: Sequence[Result]) -> CaseTrials:
+    verdicts = [result.verdict for result in results]
+    return CaseTrials(case, results, Counts(len(results), verdicts.count("pass"), verdicts.count("fail")))
+
 
 MARKS = {"pass": "+", "fail": "-", "incomplete": "?"}
 """One character a trial, by verdict."""

@@ -12,7 +12,7 @@ from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON
 from benchkit.recordings.pieces import SessionFacts
 from benchkit.recordings.run_record import Result, RunRecord
-from benchkit.reports.by_case import CaseTrials
+from benchkit.reports.case_rows import CaseTrials
 from benchkit.reports.speed import LatencyColumn, Speed
 from benchkit.statistics.intervals import anytime
 from benchkit.statistics.percentiles import PERCENTS, TRIALS_NEEDED

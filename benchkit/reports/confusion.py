@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from benchkit.basics.canonical import canonical
 from benchkit.recordings.run_record import JudgedCase
-from benchkit.reports.by_case import CaseTrials
+from benchkit.reports.case_rows import CaseTrials
 
 MOST_LABELS = 12
 """A table with more rows than this is not read by anyone."""

@@ -1,7 +1,6 @@
-"""Why trials failed: by check, and by what the task says was expected and came instead.
+"""Why trials did not pass: those that failed, by check and by explanation; those that nobody could judge, by error.
 
-What does not live here: which answer was taken for which (confusion.py), and trials that could not be judged
-(coverage.py): those are incomplete, not failed.
+What does not live here: which answer was taken for which (confusion.py).
 """
 from __future__ import annotations
 
@@ -9,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from benchkit.basics.errors import ERROR_TYPES
 from benchkit.recordings.run_record import Result
 
 
@@ -69,3 +69,27 @@ def failures_of(results: Iterable[Result]) -> Failures:
 def _by_count(reasons: Counter[tuple[str, str]]) -> tuple[Reason, ...]:
     ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
     return tuple(Reason(check, text, count) for (check, text), count in ordered)
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """One type of error: how many trials ended in it, and the message most of them carry."""
+
+    type: str
+    count: int
+    message: str
+    with_message: int
+
+
+def unjudged_of(results: Iterable[Result]) -> tuple[Unjudged, ...]:
+    """The types that occur."""
+    messages: dict[str, Counter[str]] = {}
+    for result in results:
+        if result.error is not None:
+            messages.setdefault(result.error.type, Counter())[result.error.message] += 1
+    return tuple(_unjudged(name, messages[name]) for name in ERROR_TYPES if name in messages)
+
+
+def _unjudged(name: str, messages: Counter[str]) -> Unjudged:
+    message, count = min(messages.items(), key=lambda item: (-item[1], item[0]))
+    return Unjudged(name, messages.total(), message, count)

@@ -1,7 +1,6 @@
-"""Runs as JUnit XML, the file that CI systems show: a suite is a run, a test is a case.
+"""Runs as JUnit XML, the file that CI systems show: a suite is a run, a test is a case, what was run is properties.
 
-What does not live here: when a case is a failure or an error (case_problems.py), what stands in the properties
-(run_facts.py), and escaping (pages/escaping.py).
+What does not live here: when a case is a failure or an error (case_problems.py), and escaping (pages/escaping.py).
 """
 from __future__ import annotations
 
@@ -9,16 +8,19 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from benchkit.basics.canonical import canonical
+from benchkit.basics.values import JSON
 from benchkit.pages.escaping import xml_attribute, xml_text
 from benchkit.recordings.pieces import SessionFacts
 from benchkit.recordings.run_record import Result
-from benchkit.reports.by_case import CaseTrials, by_case
 from benchkit.reports.case_problems import ERROR, FAILURE, kind_of, problem_of
-from benchkit.reports.case_rows import CaseRow
+from benchkit.reports.case_rows import CaseRow, CaseTrials, by_case
+from benchkit.reports.circumstances import ending_of, hardware_of
 from benchkit.reports.comparison import labels_of
-from benchkit.reports.run_facts import facts_of
+from benchkit.reports.figures_as_text import percent, spread
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import latency_of
+from benchkit.statistics.suites import SuiteMetric
 
 
 def junit_report(runs: Sequence[RunReport]) -> Iterator[str]:
@@ -36,7 +38,7 @@ def _suite(number: int, label: str, run: RunReport) -> Iterator[str]:
         "id": str(number), "name": label, **_counts(run.cases), **_time(run.record.results),
         "timestamp": _timestamp(run.record.sessions)})
     yield "<properties>\n"
-    yield from (_empty("property", {"name": name, "value": value}) for name, value in facts_of(run))
+    yield from (_empty("property", {"name": name, "value": value}) for name, value in _properties_of(run))
     yield "</properties>\n"
     place = f"{run.record.task.module}.{label}"
     for row, case in zip(run.cases, by_case(run.record), strict=True):
@@ -82,3 +84,42 @@ def _empty(name: str, attributes: Mapping[str, str]) -> str:
 
 def _attribute(key: str, value: str) -> str:
     return f' {key}="{xml_attribute(value)}"'
+
+
+def _properties_of(run: RunReport) -> Iterator[tuple[str, str]]:
+    """What was run, how much of it is known, how often it passes, on which hardware, and the warnings."""
+    record, coverage = run.record, run.coverage
+    yield "kit", record.kit
+    yield "system", record.system
+    yield "task", f"{record.task.name} {record.task.version}"
+    yield "judge", f"{record.judge.name} {record.judge.version}"
+    yield "split", record.split
+    yield "trials", str(record.trials)
+    yield "judged", f"{coverage.completed} of {coverage.planned} planned trials"
+    for at_k in run.suite[:1] + run.suite[1:][-1:]:
+        yield f"pass^{at_k.k} %", _rate(at_k.hat)
+    yield from ((f"settings.{key}", _shown_value(value)) for key, value in record.settings.items())
+    yield "hardware", hardware_of(record.sessions)
+    yield "sessions", str(len(record.sessions))
+    for number, session in enumerate(record.sessions, 1):
+        yield from ((f"session.{number}.{key}", value) for key, value in _session_facts(session))
+    yield from ((f"warning.{caution.code}", caution.text) for caution in run.cautions)
+
+
+def _rate(metric: SuiteMetric) -> str:
+    worst, best = percent(metric.worst), percent(metric.best)
+    return f"{worst if metric.worst == metric.best else f'{worst} to {best}'} (95 %: {spread(metric.low, metric.high)})"
+
+
+def _session_facts(session: SessionFacts) -> Iterator[tuple[str, str]]:
+    yield "started_at", session.started_at
+    yield "hardware", hardware_of([session])
+    yield from ((key, _shown_value(value)) for key, value in session.environment.items() if value is not None)
+    limits = (("timeout_s", session.timeout_s), ("budget_s", session.budget_s), ("load_s", session.load_s),
+              ("context_length", session.context_length))
+    yield from ((key, str(value)) for key, value in limits if value is not None)
+    yield "stop", ending_of(session)
+
+
+def _shown_value(value: JSON) -> str:
+    return value if isinstance(value, str) else canonical(value)

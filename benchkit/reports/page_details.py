@@ -15,11 +15,10 @@ from benchkit.recordings.run_record import Result
 from benchkit.reports.answer_groups import AnswerGroup, ranges_of
 from benchkit.reports.cautions import count_of
 from benchkit.reports.failures import failed_checks
-from benchkit.reports.page_parts import line, name, quiet, tone_of, tone_of_trial, words_of
+from benchkit.reports.page_parts import line, name, quiet, tone_of, tone_of_trial, value_text, words_of
 from benchkit.reports.page_run import LONGEST_TEXT, DetailedCase, RunOnPage
 from benchkit.reports.text_case import measures_of
 from benchkit.reports.text_cases import passed_cell
-from benchkit.reports.values_as_text import value_text
 
 MOST_CHECKS = 30
 MOST_LINES = 50

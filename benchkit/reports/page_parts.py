@@ -1,13 +1,15 @@
-"""What all parts of the report page share: tones of states and verdicts, names of strangers, lists that fold.
+"""What all parts of the report page share: tones of states and verdicts, texts of strangers, lists that fold.
 
 What does not live here: where things stand on the page (page_run.py).
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from benchkit.basics.names import shown_line
+from benchkit.basics.values import JSON
 from benchkit.pages.html import Child, Html, element, joined, whole
 from benchkit.pages.marks import Tone
 from benchkit.pages.parts import code, fold, link
@@ -101,3 +103,20 @@ def cut_bars(titles: RowTitles, bars: Iterable[Bar], few: int, total: int, most:
         left = total - few - more
         yield fold(count_of(more, f"more {titles.label}"), whole(bar_chart(rest, islice(source, more))),
                    quiet(f"And {count_of(left, f'more {titles.label}')}, not shown.") if left else None)
+
+
+_PLAIN = (str, int, float, type(None))
+
+
+def value_text(value: JSON) -> str:
+    """An input or an expected value as text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping) and value and all(isinstance(one, _PLAIN) for one in value.values()):
+        return "\n".join(_field_text(name, one) for name, one in value.items())
+    return json.dumps(value, indent=1, ensure_ascii=False)
+
+
+def _field_text(name: str, value: JSON) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return f"{name}:\n{text}" if "\n" in text else f"{name}: {text}"

@@ -13,8 +13,8 @@ from benchkit.pages.escaping import html_text
 from benchkit.recordings.run_record import Result
 from benchkit.reports.answer_groups import AnswerGroup, answer_groups
 from benchkit.reports.case_rows import CaseRow
+from benchkit.reports.page_parts import value_text
 from benchkit.reports.run_report import RunReport
-from benchkit.reports.values_as_text import value_text
 from benchkit.statistics.estimators import State
 
 MOST_GRID_TRIALS = 10_000

@@ -1,21 +1,26 @@
 """The numbers of a pair as labelled facts, for any renderer: difference, p, sameness, bounds, latency, repeats.
 
-What does not live here: the sentence above them (pair_words.py), the cases below them, and how they are laid out.
+What does not live here: the sentence above them (pair_words.py), the cases below them, how they are laid out, and what
+two recordings of one system have in common (repeats.py).
 """
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from typing import TypeAlias
 
 from benchkit.basics.names import shown_line
 from benchkit.reports.cautions import count_of
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, percent, points, points_spread, probability
+from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, percent, points, points_spread, probability, share
 from benchkit.reports.latency_ratio import LatencyRatio, median_of
-from benchkit.reports.repeat_words import repeat_facts
+from benchkit.reports.repeats import Parting, Repeat
 
 Fact: TypeAlias = tuple[str, str]
 """A label, which is empty where the one before goes on, and its text."""
+AROUND = 30
+"""Letters shown of each of two outputs from where they part."""
 
 
 def number_facts(side: SideBySide, pair: Pair, comparison: Comparison) -> Iterator[Fact]:
@@ -24,7 +29,7 @@ def number_facts(side: SideBySide, pair: Pair, comparison: Comparison) -> Iterat
     yield _margin_fact(comparison)
     yield from _bounds_facts(comparison)
     yield from (("latency", _latency(ratio)) for ratio in comparison.latency)
-    yield from repeat_facts(comparison.repeat)
+    yield from _repeat_facts(comparison.repeat)
     for label, ids in (("only in base", comparison.only_base), ("only here", comparison.only_candidate)):
         if ids:
             yield label, f"{count_of(len(ids), 'case')} left out: {listed(ids)}"
@@ -72,3 +77,45 @@ def _latency(ratio: LatencyRatio) -> str:
 def listed(ids: Iterable[str]) -> str:
     """All names, on one line."""
     return ", ".join(shown_line(name, 60) for name in ids)
+
+
+def _repeat_facts(repeat: Repeat | None) -> Iterator[tuple[str, str]]:
+    """What two recordings of one system have in common, as labels and texts; nothing for two systems."""
+    if repeat is None:
+        return
+    yield "same system", (
+        f"two recordings; did anything change in these same cases? p {probability(repeat.p)}, permuting the labels "
+        "within each case")
+    for one in repeat.repetitions:
+        yield "outputs", (
+            f"{one.warmth}: {share(one.outputs.equal, one.outputs.compared)} equal, and "
+            f"{share(one.verdicts.equal, one.verdicts.compared)} verdicts")
+    if repeat.only_base or repeat.only_candidate:
+        yield "", (
+            f"{count_of(repeat.only_base, 'trial')} ran in the base only, {repeat.only_candidate} in the candidate "
+            "only")
+    yield "by itself", (
+        f"two warm outputs of one case are equal in {_percent(repeat.self_base)} of pairs inside the base, "
+        f"{_percent(repeat.self_candidate)} inside the candidate")
+    yield "parting", ("no output differs: an observation, not a promise" if repeat.parting is None
+                      else _parting(repeat.parting))
+
+
+def _percent(value: Fraction | None) -> str:
+    return NOT_AVAILABLE if value is None else f"{percent(value)} %"
+
+
+def _parting(parting: Parting) -> str:
+    where = f"first in trial {parting.trial.trial} of {shown_line(parting.trial.case, 60)} ({parting.warmth})"
+    verdicts = f"verdicts {parting.base.verdict} and {parting.candidate.verdict}"
+    at = parting.character
+    if at is None or parting.base.output is None or parting.candidate.output is None:
+        return f"{where}, where one has no output; {verdicts}"
+    return (f"{where}, at character {at + 1}: {_piece(parting.base.output, at)} in the base, "
+            f"{_piece(parting.candidate.output, at)} in the candidate; {verdicts}")
+
+
+def _piece(text: str, at: int) -> str:
+    if at >= len(text):
+        return "the end"
+    return json.dumps(text[at:at + AROUND], ensure_ascii=False) + ("..." if at + AROUND < len(text) else "")

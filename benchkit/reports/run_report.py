@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from benchkit.recordings.run_record import RunRecord, Totals
-from benchkit.reports.by_case import by_case
-from benchkit.reports.case_rows import CaseRow, case_rows
+from benchkit.reports.case_rows import CaseRow, by_case, case_rows
 from benchkit.reports.cautions import Caution, Run, cautions_of
 from benchkit.reports.confusion import Confusion, confusions_of
-from benchkit.reports.failures import Failures, failures_of
+from benchkit.reports.failures import Failures, Unjudged, failures_of, unjudged_of
 from benchkit.reports.speed import Speed, speed_of
 from benchkit.reports.tags import TagRow, tag_rows
-from benchkit.reports.unjudged import Unjudged, unjudged_of
 from benchkit.statistics.estimators import looks_stable_share
 from benchkit.statistics.suites import Coverage, SuiteAtK, coverage, suite_metrics
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from benchkit.reports.by_case import CaseTrials
+from benchkit.reports.case_rows import CaseTrials
 from benchkit.statistics.estimators import Counts
 from benchkit.statistics.suites import SuiteMetric, suite_metrics
 

@@ -10,9 +10,9 @@ from benchkit.basics.names import shown_line
 from benchkit.reports.cautions import count_of
 from benchkit.reports.columns import GAP, INDENT, WIDTH, Column, clipped, folded, left, right, table, width_of
 from benchkit.reports.confusion import Confusion
+from benchkit.reports.failures import Unjudged
 from benchkit.reports.figures_as_text import share
 from benchkit.reports.run_report import RunReport
-from benchkit.reports.unjudged import Unjudged
 
 MOST_REASONS = 12
 MOST_OF_A_LABEL = 16

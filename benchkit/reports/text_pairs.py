@@ -1,7 +1,7 @@
-"""The text of several runs: a table of all of them, then every pair, in words first and then in numbers.
+"""The text of several runs: a table of all of them, then every pair, in words first and then in numbers; and the gate.
 
-What does not live here: the sentences (pair_words.py), the numbers (pair_numbers.py), and the text of each run
-(text.py).
+What does not live here: the sentences (pair_words.py), the numbers (pair_numbers.py), the rules of the gate (gate.py),
+and the text of each run (text.py).
 """
 from __future__ import annotations
 
@@ -11,13 +11,8 @@ from benchkit.reports.case_differences import CaseDifference, Outcome
 from benchkit.reports.cautions import count_of
 from benchkit.reports.columns import INDENT, WIDTH, Column, clipped, left, right, table, wrapped
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
-from benchkit.reports.figures_as_text import (
-    NOT_AVAILABLE,
-    percent,
-    points,
-    share,
-    spread,
-)
+from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent, points, share, spread
+from benchkit.reports.gate import Gate
 from benchkit.reports.paint import NO_PAINT, Paint
 from benchkit.reports.pair_numbers import listed, number_facts
 from benchkit.reports.pair_words import Finding, title_of, verdict_of
@@ -123,3 +118,16 @@ def _case_row(case: CaseDifference) -> list[str]:
     was, now = case.base.state, case.candidate.state
     return [case.id, passed_cell(case.base), passed_cell(case.candidate), points(case.difference),
             str(now) if was == now else f"{was} -> {now}"]
+
+
+def gate_text(side: SideBySide, pair: Pair, gate: Gate) -> str:
+    """The verdict of the gate, then rule by rule why, then the comparison; ends in a newline."""
+    return "\n".join([*_verdict_lines(side, pair, gate), "", *pair_lines(side, pair)]) + "\n"
+
+
+def _verdict_lines(side: SideBySide, pair: Pair, gate: Gate) -> Iterator[str]:
+    rules, broken = count_of(len(gate.results), "rule"), len(gate.broken)
+    answer = f"refused ({broken} of {rules} broken)" if broken else f"accepted (none of {rules} broken)"
+    yield from wrapped(f"{answer}: {title_of(side, pair)}", rest=INDENT)
+    for result in sorted(gate.results, key=lambda result: not result.is_broken):
+        yield from wrapped(result.text, f"{INDENT}{'broken' if result.is_broken else 'held':<8}")

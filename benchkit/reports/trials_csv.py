@@ -12,7 +12,7 @@ from benchkit.basics.canonical import canonical
 from benchkit.basics.values import Timings, Usage
 from benchkit.pages.csv_text import CsvValue, csv_line
 from benchkit.recordings.run_record import JudgedCase, Result
-from benchkit.reports.by_case import by_case
+from benchkit.reports.case_rows import by_case
 from benchkit.reports.circumstances import hardware_of
 from benchkit.reports.comparison import labels_of
 from benchkit.reports.run_report import RunReport
