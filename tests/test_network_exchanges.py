@@ -12,8 +12,9 @@ from benchkit.network.asking import ask
 from benchkit.network.carrier import Call
 from benchkit.network.exchange import Client
 from benchkit.network.host import address_of
+from benchkit.network.looking import NoAnswer
 from benchkit.network.ollama_replies import CHAT
-from benchkit.network.ollama_server import NoAnswer, find, installed, running, version_of
+from benchkit.network.ollama_server import find, installed, running, version_of
 from tests.fake_ollama import EXCHANGES, FakeOllama, played, recorded
 
 REQUEST = Request("a", 1, 1, 1001, ({"role": "user", "content": "hi"},), None, 0.0)

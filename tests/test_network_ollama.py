@@ -289,7 +289,7 @@ class Answering(WithServer):
 
     def test_no_other_error_is_asked_again(self) -> None:
         for fault, error_type in (
-                (fake_ollama.status(500), "ServerError"), (fake_ollama.status(429), "ServerError"),
+                (fake_ollama.status(500), "ServerError"), (fake_ollama.status(451), "ServerError"),
                 (fake_ollama.status(302), "ServerError"), (fake_ollama.resets(), "BrokenReply"),
                 (fake_ollama.resets("Hel"), "BrokenReply"), (fake_ollama.raw_bytes(b""), "BrokenReply"),
                 (fake_ollama.status(200, ""), "BrokenReply"), (fake_ollama.lines(b"no"), "BadReply"),

@@ -1,7 +1,8 @@
 """Asking a model: one request, sent again only where the server said "not now", and the errors of a trial.
 
 It serves every dialect: a dialect brings a Call, a Reading that makes a reply of lines, and the server's words
-for a too long prompt. What does not live here: sockets (exchange.py), the dialects (ollama_replies.py).
+for a too long prompt. What does not live here: sockets (exchange.py), the dialects (ollama_replies.py,
+openai_replies.py).
 """
 from __future__ import annotations
 
@@ -14,11 +15,15 @@ from benchkit.basics.clock import Clock, StopWish
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import Reply
 from benchkit.network.carrier import Call, Ending, quoted
-from benchkit.network.exchange import SLICE_S, Answer, Client
+from benchkit.network.exchange import SLICE_S, Answer, Client, LineReader
+from benchkit.network.host import Address
+from benchkit.network.rest import asked_wait
 
 MOST_TEXT_BYTES = 512 * 1024
 BUSY_WAITS_S = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Waits before a request that met a full queue is sent again; the last one over and over."""
+BUSY = (429, 503)
+"""Too many requests, and a full queue: the statuses that say "not now"."""
 REFUSED_WAITS_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Waits while a server restarts; then it is given up, for a server that is gone should end a run soon."""
 _FINAL = {401: "the server wants a key", 403: "the server does not let this client in",
@@ -47,36 +52,36 @@ class Dialect:
     too_long: Callable[[Answer], str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+@dataclass(slots=True)
+class _Tally:
     """What was tried before the last request."""
 
     retries: int = 0
     waited_s: float = 0.0
 
-    def after(self, waited_s: float) -> Tally:
-        """The tally with one more retry."""
-        return Tally(self.retries + 1, self.waited_s + waited_s)
-
 
 def ask(client: Client, dialect: Dialect, call: Call, deadline: float,
         while_waiting: Callable[[], None] = lambda: None) -> Reply:
     """One whole reply. Raises TrialError (Unreachable, ServerBusy, ... with what was tried), Interrupted."""
-    tally = Tally()
-    while True:
-        reading = dialect.new_reading()
-        answer: Answer | None = None
-        try:
-            answer = client.send(call, deadline, reading.take, while_waiting)
-            wait_s = _wait_before_retry(answer, tally.retries)
+    tally = _Tally()
+    answer: Answer | None = None
+    try:
+        while True:
+            _leave_alone(client, deadline, tally)
+            answer, reading = None, dialect.new_reading()
+            answer = client.send(call, deadline, _guarded(reading, client.address), while_waiting)
+            wait_s = _wait_before_retry(answer, tally.retries, client)
             if wait_s is None or client.clock.monotonic() + wait_s >= deadline:
-                reply = _reply_of(answer, reading, dialect)
+                reply = _checked(_reply_of(answer, reading, dialect), client.address)
                 return replace(reply, retries=tally.retries, waited_s=tally.waited_s)
-        except TrialError as error:
-            error.retries, error.waited_s = tally.retries, tally.waited_s
-            error.latency_s = answer.latency_s if answer else None
-            raise
-        tally = tally.after(pause(wait_s, client.clock, client.stop))
+            tally.waited_s += pause(wait_s, client.clock, client.stop)
+            tally.retries += 1
+    except TrialError as error:
+        error.retries, error.waited_s = tally.retries, tally.waited_s
+        error.latency_s = answer.latency_s if answer else None
+        if error.partial is not None and client.address.holds_secret(error.partial):
+            error.partial = None
+        raise
 
 
 def pause(seconds: float, clock: Clock, stop: StopWish) -> float:
@@ -88,13 +93,49 @@ def pause(seconds: float, clock: Clock, stop: StopWish) -> float:
     return clock.monotonic() - start
 
 
-def _wait_before_retry(answer: Answer, retries: int) -> float | None:
+def _leave_alone(client: Client, deadline: float, tally: _Tally) -> None:
+    """Wait as long as the server asked anybody to. Raises TrialError if the trial ends first."""
+    now = client.clock.monotonic()
+    left = client.rest.left(now)
+    if not left:
+        return
+    tally.waited_s += pause(min(left, max(0.0, deadline - now)), client.clock, client.stop)
+    if client.clock.monotonic() >= deadline:
+        # paced by the trial's own time: else one long Retry-After would use up every trial that is left at once
+        raise TrialError("ServerBusy", "the server had asked to be left alone for longer (Retry-After)")
+
+
+def _wait_before_retry(answer: Answer, retries: int, client: Client) -> float | None:
     """Seconds to wait before the request is sent again; None: what came is final."""
-    if answer.status == 503:
-        return BUSY_WAITS_S[min(retries, len(BUSY_WAITS_S) - 1)]
+    if answer.status in BUSY:
+        asked_s = asked_wait(answer.retry_after, client.clock.wall())
+        if asked_s is None:
+            return BUSY_WAITS_S[min(retries, len(BUSY_WAITS_S) - 1)]
+        client.rest.ask_for(client.clock.monotonic() + asked_s)
+        return asked_s
     if answer.ending is Ending.REFUSED and retries < len(REFUSED_WAITS_S):
         return REFUSED_WAITS_S[retries]
     return None
+
+
+def _guarded(reading: Reading, address: Address) -> LineReader:
+    """The reading, handed no line that repeats a secret."""
+    def take(line: bytes, at: float) -> bool:
+        if address.without_secret(line) != line:
+            raise _secret_came_back()
+        return reading.take(line, at)
+    return take
+
+
+def _checked(reply: Reply, address: Address) -> Reply:
+    """The reply, unless a secret is put together from its pieces."""
+    if address.holds_secret(reply.output) or address.holds_secret(reply.reasoning or ""):
+        raise _secret_came_back()
+    return reply
+
+
+def _secret_came_back() -> TrialError:
+    return TrialError("BadReply", "the reply repeats the key that was sent with the request: nothing of it is kept")
 
 
 def _reply_of(answer: Answer, reading: Reading, dialect: Dialect) -> Reply:
@@ -132,8 +173,8 @@ def _refusal(answer: Answer, dialect: Dialect) -> TrialError | None:
     if answer.status == 200 or answer.status is None:
         return None
     said = f": {quoted(answer.body)}" if answer.body.strip() else ""
-    if answer.status == 503:
-        return TrialError("ServerBusy", f"the server was busy to the end (HTTP 503{said})")
+    if answer.status in BUSY:
+        return TrialError("ServerBusy", f"the server was busy to the end (HTTP {answer.status}{said})")
     too_long = dialect.too_long(answer)
     if too_long:
         return TrialError("PromptTooLong", too_long)

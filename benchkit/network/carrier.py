@@ -4,7 +4,6 @@ Only this module opens sockets. What does not live here: waiting, deadlines and 
 """
 from __future__ import annotations
 
-import base64
 import http.client
 import queue
 import socket
@@ -52,9 +51,10 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The status has come."""
+    """The status has come, and when the server wants to be asked again, if it says so."""
 
     status: int
+    retry_after: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Carrier:
         except http.client.IncompleteRead:
             ending, detail = Ending.CUT, ""
         except http.client.BadStatusLine as error:
-            ending, detail = Ending.FOREIGN, quoted(str(error).encode("latin-1", "replace"))
+            ending, detail = Ending.FOREIGN, self._quoted(str(error))
         except (http.client.HTTPException, ValueError):
             ending, detail = Ending.FOREIGN, ""
         except OSError:
@@ -132,7 +132,7 @@ class Carrier:
         self.events.put(Sent(self.clock.monotonic()))
         connection.request(self.call.method, self.address.prefix + self.call.path, self.call.body, self._headers())
         response = connection.getresponse()
-        self.events.put(Head(response.status))
+        self.events.put(Head(response.status, response.getheader("Retry-After")))
         return self._read(response), ""
 
     def _connect(self) -> socket.socket:
@@ -149,10 +149,12 @@ class Carrier:
                    "Connection": "close"}
         if self.call.body is not None:
             headers["Content-Type"] = "application/json"
-        if self.address.userinfo is not None:
-            secret = base64.b64encode(self.address.userinfo.encode("utf-8")).decode("ascii")
-            headers["Authorization"] = f"Basic {secret}"
+        if self.address.authorization is not None:
+            headers["Authorization"] = self.address.authorization
         return headers
+
+    def _quoted(self, said: str) -> str:
+        return quoted(self.address.without_secret(said.encode("latin-1", "replace")))
 
     def _read(self, response: http.client.HTTPResponse) -> Ending:
         announced = response.length  # None: in chunks, or until the connection closes

@@ -10,12 +10,13 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from benchkit.basics.clock import Clock, StopWish
 from benchkit.network.carrier import Call, Carrier, Data, End, Ending, Event, Head, Sent
 from benchkit.network.host import Address
+from benchkit.network.rest import Rest
 
 SLICE_S = 0.1
 MOST_LINE_BYTES = 13 * 2**18
@@ -25,6 +26,8 @@ MOST_LINE_BYTES = 13 * 2**18
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What came. `body` is empty where the lines were handed to a reader. Times are on the monotonic clock.
+
+    No secret of the address is in `body` and `detail`. `retry_after` is that header, as it stands.
 
     `latency_s` runs from the first byte sent to the last byte read (at a timeout: to the deadline); None if
     nothing was sent. `detail` says more of how it ended, in the kit's words, or "".
@@ -36,6 +39,7 @@ class Answer:
     detail: str = ""
     sent_at: float | None = None
     ended_at: float | None = None
+    retry_after: str | None = None
 
     @property
     def latency_s(self) -> float | None:
@@ -49,11 +53,12 @@ r"""Takes one line of a 200 reply (without "\n") and when it came; says whether 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Sends requests to one server, one at a time."""
+    """Sends requests to one server. `rest` is how long that wants to be left alone, for all that ask it."""
 
     address: Address
     clock: Clock
     stop: StopWish
+    rest: Rest = field(default_factory=Rest)
 
     def send(self, call: Call, deadline: float, read_line: LineReader | None = None,
              while_waiting: Callable[[], None] = lambda: None) -> Answer:
@@ -63,7 +68,7 @@ class Client:
         """
         carrier = Carrier(self.address, call, self.clock, deadline)
         threading.Thread(target=carrier.run, daemon=True).start()
-        arrivals = _Arrivals(read_line)
+        arrivals = _Arrivals(read_line, self.address)
         try:
             while not arrivals.is_over:
                 self.stop.raise_if_wished()
@@ -82,11 +87,12 @@ class Client:
 class _Arrivals:
     """What the waiting thread makes of the events: lines for the reader of a 200, else a body."""
 
-    def __init__(self, read_line: LineReader | None) -> None:
-        self.read_line = read_line
+    def __init__(self, read_line: LineReader | None, address: Address) -> None:
+        self.read_line, self.address = read_line, address
         self.sent_at: float | None = None
         self.last_at: float | None = None
         self.status: int | None = None
+        self.retry_after: str | None = None
         self.kept = bytearray()
         self.end: End | None = None
 
@@ -97,15 +103,15 @@ class _Arrivals:
     def answer(self, end: End | None = None) -> Answer:
         end = end or self.end
         assert end is not None
-        body = b"" if self._is_read_in_lines else bytes(self.kept)
-        return Answer(end.ending, self.status, body, end.detail, self.sent_at, end.at)
+        body = b"" if self._is_read_in_lines else self.address.without_secret(bytes(self.kept))
+        return Answer(end.ending, self.status, body, end.detail, self.sent_at, end.at, self.retry_after)
 
     def take(self, event: Event) -> None:
         match event:
             case Sent(at):
                 self.sent_at = at
-            case Head(status):
-                self.status = status
+            case Head(status, retry_after):
+                self.status, self.retry_after = status, retry_after
             case Data(data, at):
                 self.last_at = at
                 self._take_data(data, at)

@@ -1,11 +1,12 @@
-"""Where a server is: the text of --host or OLLAMA_HOST as an address, by Ollama's own rules.
+"""Where a server is: the text of --host, OLLAMA_HOST or OPENAI_BASE_URL as an address, by Ollama's own rules.
 
 What does not live here: connecting (exchange.py).
 """
 from __future__ import annotations
 
+import base64
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
@@ -14,13 +15,15 @@ DEFAULT_PORT = 11434
 SCHEME_PORTS = {"http": 80, "https": 443}
 _MEANT = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # an address to listen on is none to call
 _PRINTABLE = re.compile(r"[!-~]*")
+SHORTEST_SECRET = 8
+"""A shorter one ("EMPTY", as servers without keys want it) is a word that any text may hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
     """A server. `host` is without brackets, `prefix` is "" or begins with "/" and ends without one.
 
-    `userinfo` ("user:password") is for the server alone: it is in no text of the kit.
+    `userinfo` ("user:password") and `key` are for the server alone: they are in no text of the kit.
     """
 
     scheme: str
@@ -28,6 +31,7 @@ class Address:
     port: int
     prefix: str = ""
     userinfo: str | None = field(default=None, repr=False)
+    key: str | None = field(default=None, repr=False)
 
     @property
     def host_and_port(self) -> str:
@@ -46,13 +50,39 @@ class Address:
         return self.host in ("localhost", "::1") or self.host.startswith("127.")
 
     @property
+    def authorization(self) -> str | None:
+        """The value of the Authorization header; None: none is sent."""
+        if self.key is not None:
+            return f"Bearer {self.key}"
+        if self.userinfo is not None:
+            return "Basic " + base64.b64encode(self.userinfo.encode("utf-8")).decode("ascii")
+        return None
+
+    def holds_secret(self, text: str) -> bool:
+        """Whether a text that a server sent holds what was sent to it in confidence."""
+        secret = self._secret
+        return secret is not None and secret in text
+
+    def without_secret(self, data: bytes) -> bytes:
+        """What a server sent, with a mark where it repeats what was sent to it in confidence."""
+        secret = self._secret
+        return data if secret is None else data.replace(secret.encode("ascii"), b"[secret]")
+
+    @property
+    def _secret(self) -> str | None:
+        _, _, secret = (self.authorization or "").partition(" ")
+        return secret if len(secret) >= SHORTEST_SECRET else None
+
+    @property
     def candidates(self) -> tuple[str, ...]:
         """The hosts to try in turn: `localhost` may mean ::1 while the server listens on 127.0.0.1 only."""
         return ("127.0.0.1", "::1") if self.host == "localhost" else (self.host,)
 
 
-def address_of(text: str, given_as: str) -> Address:
+def address_of(text: str, given_as: str, default_port: int = DEFAULT_PORT) -> Address:
     """The address a text means; "" is the default one. `given_as` names where the text came from.
+
+    `default_port` is that of a text without scheme and port.
 
     Raises Unusable for a bad port, an unknown scheme, spaces or control characters inside, a query, and for a
     password that would cross a network in the clear.
@@ -68,12 +98,30 @@ def address_of(text: str, given_as: str) -> Address:
     if scheme and scheme not in SCHEME_PORTS:
         raise Unusable(refused + "the scheme must be http or https")
     host, port_text = _split_authority(authority)
-    port = _port_of(port_text, SCHEME_PORTS.get(scheme, DEFAULT_PORT), refused)
+    port = _port_of(port_text, SCHEME_PORTS.get(scheme, default_port), refused)
     prefix = "/" + path.strip("/") if path.strip("/") else ""
     address = Address(scheme or "http", _MEANT.get(host, host).lower(), port, prefix, userinfo or None)
     if userinfo and address.scheme == "http" and not address.is_loopback:
         raise Unusable(refused + "a user name and password are sent over https or to this machine only")
     return address
+
+
+def with_key(address: Address, key: str, given_as: str) -> Address:
+    """The address with a key for it; "" is none. `given_as` names where the key came from.
+
+    Raises Unusable, without the key in it, where it would cross a network in the clear or fits in no header.
+    """
+    key = key.strip()
+    if not key:
+        return address
+    if not _PRINTABLE.fullmatch(key):
+        raise Unusable(f"{given_as} holds something else than printable ASCII: it is no key")
+    if address.scheme == "http" and not address.is_loopback:
+        raise Unusable(f"{given_as} is not sent to {address.url}: a key goes over https or to this machine only; write "
+                       f"https://..., or unset {given_as} if that server wants none")
+    if address.userinfo is not None:
+        raise Unusable(f"{given_as} is set, and {address.url} was given with a user name: a request has one of them")
+    return replace(address, key=key)
 
 
 def _split_authority(authority: str) -> tuple[str, str]:

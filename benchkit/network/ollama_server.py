@@ -10,20 +10,16 @@ from dataclasses import dataclass
 
 from benchkit.basics.errors import Surroundings
 from benchkit.basics.names import shown_line
-from benchkit.basics.strict_json import parse
 from benchkit.basics.values import JSON
-from benchkit.network.carrier import Call, Ending, quoted
+from benchkit.network.carrier import Call, Ending
 from benchkit.network.exchange import Answer, Client
+from benchkit.network.looking import NoAnswer, json_fields, what_came
 
 OLDEST = (0, 13, 0)
 """Older versions take no notice of `truncate: false` and `shift: false`, and cut a long prompt without a word."""
 _NUMBERS = re.compile(r"v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _LOOK_S = 10.0
-
-
-class NoAnswer(Exception):
-    """The server did not say what it was asked, in the kit's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +56,9 @@ def version_of(client: Client) -> str:
     url = client.address.url
     if answer.status is None and answer.ending is not Ending.FOREIGN:
         raise Surroundings(
-            f"no Ollama server at {url} ({_what_came(answer)}): start it with `ollama serve`, name another with "
+            f"no Ollama server at {url} ({what_came(answer)}): start it with `ollama serve`, name another with "
             f"--host or OLLAMA_HOST, or run without a model: python3 bench.py --system baselines:keywords")
-    version = _fields(answer).get("version")
+    version = json_fields(answer).get("version")
     if not isinstance(version, str):
         raise Surroundings(f"what answers at {url} is not Ollama: {_why_not_ollama(client, answer)}")
     numbers = _NUMBERS.match(version)
@@ -96,21 +92,10 @@ def find(models: Sequence[Served], tag: str) -> Served | None:
 
 def _models(client: Client, path: str, deadline: float) -> list[Mapping[str, JSON]]:
     answer = client.send(Call("GET", path), deadline)
-    models = _fields(answer).get("models")
+    models = json_fields(answer).get("models")
     if not isinstance(models, list) or not all(isinstance(entry, Mapping) for entry in models):
-        raise NoAnswer(f"GET {path}: {_what_came(answer)}")
+        raise NoAnswer(f"GET {path}: {what_came(answer)}")
     return models
-
-
-def _fields(answer: Answer) -> Mapping[str, JSON]:
-    """The JSON object of a 200; empty where there is none."""
-    if answer.status != 200 or answer.ending not in (Ending.WHOLE, Ending.CLOSED):
-        return {}
-    try:
-        value = parse(answer.body, mend_surrogates=True)
-    except ValueError:
-        return {}
-    return value if isinstance(value, Mapping) else {}
 
 
 def _served(entry: Mapping[str, JSON]) -> Served:
@@ -125,17 +110,8 @@ def _details(entry: Mapping[str, JSON]) -> Mapping[str, JSON]:
     return details if isinstance(details, Mapping) else {}
 
 
-def _what_came(answer: Answer) -> str:
-    if answer.status is not None and answer.ending in (Ending.WHOLE, Ending.CLOSED):
-        said = quoted(answer.body)
-        return f"HTTP {answer.status}, {said}" if said else f"HTTP {answer.status}, an empty body"
-    if answer.ending is Ending.TIMEOUT:
-        return "no answer in time"
-    return answer.detail or answer.ending.value
-
-
 def _why_not_ollama(client: Client, answer: Answer) -> str:
-    said = f"GET /api/version gave {_what_came(answer)}"
+    said = f"GET /api/version gave {what_came(answer)}"
     try:
         installed(client, client.clock.monotonic() + _LOOK_S)
     except NoAnswer:

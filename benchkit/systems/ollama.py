@@ -18,9 +18,9 @@ from benchkit.network.asking import ask
 from benchkit.network.carrier import Call, Ending
 from benchkit.network.exchange import Client
 from benchkit.network.host import address_of
+from benchkit.network.looking import NoAnswer
 from benchkit.network.ollama_replies import chat_with
 from benchkit.network.ollama_server import (
-    NoAnswer,
     Served,
     find,
     full_tag,
