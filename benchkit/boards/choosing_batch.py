@@ -98,6 +98,9 @@ def _found(wanted: Wanted, job: Job) -> FoundBatch | None:
 
 def _rebuilt(found: FoundBatch, made: _Made, job: Job, pack: Pack) -> FoundBatch:
     """The batch with its questions made anew; its answers stay, and count where their request is still the same."""
+    if made.questions.figures.blocked:
+        raise Unusable(f"{shown_path(found.folder)}: its questions made anew would be blocked by the batch gate: "
+                       f"{'; '.join(made.questions.figures.blocked)}; nothing was changed")
     with _no_writer(found.folder / RESPONSES):
         log = log_at(found.folder / RESPONSES)
         planned = () if log is None else log.planned().cases

@@ -33,7 +33,7 @@ def check_publishable(found: FoundBatch) -> None:
     """Raise Unusable for a batch that is published already, or in which nobody but baselines answered."""
     if found.batch.status == PUBLISHED:
         raise Unusable(f"{shown_path(found.folder)} is published already")
-    if all(map(is_baseline, found.batch.systems)):
+    if found.batch.status != BLOCKED and all(map(is_baseline, found.batch.systems)):
         raise Unusable(f"{shown_path(found.folder)}: only baselines have answered, and a board of these shows nothing; "
                        "add a system with board.py run JOB --models SYSTEM")
 

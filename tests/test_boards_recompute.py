@@ -1,0 +1,114 @@
+"""Judging again: a changed judge changes exactly the fields it judges, and calls nobody."""
+from __future__ import annotations
+
+import re
+import unittest
+
+from tests.board_door import BoardDoor
+from tests.boards_packs import JUDGES, PACK, put_pack
+
+STRICT = JUDGES.replace("len(answer) <= 4 else 0.5", "len(answer) <= 3 else 0.25")
+RAISING = JUDGES.replace("return 1.0 if len(answer)", "return 1 / 0 if case.id == 'T-2' else 1.0 if len(answer)")
+
+
+class AChangedJudge(BoardDoor):
+    def setUp(self) -> None:
+        super().setUp()
+        self.well("run jobs/tiny.toml")
+        self.asked = (self.calls(), self.opened())
+
+    def recompute(self, flags: str = "") -> list[str]:
+        return self.well(f"recompute {self.batch().name} {flags}").splitlines()
+
+    def test_recompute_lists_exactly_the_fields_it_changed_and_calls_and_writes_nothing(self) -> None:
+        put_pack(self.home, judges=STRICT)
+        before = self.files()
+        told = self.recompute()
+        self.assertEqual("scoring: track short: its judge changed", told[0])
+        self.assertEqual("18 fields changed in 18 of 24 rows; nothing was written, --apply writes it", told[-1])
+        changed = {tuple(re.split(", |: ", line)[:3]) for line in told[1:-1]}
+        # every answer of four letters: all of the baseline, and those of the robot where even is right
+        self.assertEqual(changed, {(row["case"], row["system"], f"trial {row['trial']}") for row in self.rows()
+                                   if row["system"] == "baselines:even" or int(row["case"][2:]) % 2 == 0})
+        self.assertTrue(all(line.endswith(": short 1.0 -> 0.25") for line in told[1:-1]))
+        self.assertEqual((before, self.asked), (self.files(), (self.calls(), self.opened())))
+
+    def test_until_it_is_applied_the_board_keeps_its_values_and_has_a_banner_with_the_command(self) -> None:
+        values = [row["tracks"] for row in self.rows()]
+        put_pack(self.home, judges=STRICT)
+        command = f"python3 board.py recompute tiny/{self.batch().name} --apply"
+        for door in ("report jobs/tiny.toml", "run jobs/tiny.toml"):
+            told = self.well(door)
+            self.assertIn("track short: its judge changed", told)
+            self.assertIn(command, told)
+        self.assertIn(command, (self.batch() / "board.html").read_text(encoding="utf-8"))
+        self.assertEqual(values, [row["tracks"] for row in self.rows()])
+
+    def test_applied_it_is_written_and_the_banner_is_gone(self) -> None:
+        put_pack(self.home, judges=STRICT)
+        told = self.recompute("--apply")
+        self.assertIn("18 fields changed in 18 of 24 rows; written", told)
+        self.assertEqual({0.25, 1.0}, {row["tracks"]["short"] for row in self.rows()})
+        self.assertEqual(["0 fields changed in 0 of 24 rows"], self.recompute())
+        self.assertNotIn("its judge changed", self.well("report jobs/tiny.toml"))
+        self.assertEqual(self.asked, (self.calls(), self.opened()))
+
+    def test_only_tracks_whose_judge_changed_are_judged_again_unless_all_are_asked_for(self) -> None:
+        path = self.batch() / "eval.jsonl"
+        text = path.read_text()
+        self.assertIn('"right":0.0', text)
+        path.write_text(text.replace('"right":0.0', '"right":0.5'))
+        self.assertEqual(["0 fields changed in 0 of 24 rows"], self.recompute())
+        told = self.recompute("--full")
+        self.assertEqual("6 fields changed in 6 of 24 rows; nothing was written, --apply writes it", told[-1])
+        self.assertTrue(all(line.endswith("right 0.5 -> 0.0") for line in told[:-1]))
+
+    def test_a_judge_that_raises_makes_its_cells_incomplete(self) -> None:
+        put_pack(self.home, judges=RAISING)
+        told = self.recompute("--apply")
+        raised = "CheckError (track short raised ZeroDivisionError)"
+        self.assertIn(f"T-2, robots:good, trial 1: error none -> {raised}", told)
+        row = next(row for row in self.rows() if row["case"] == "T-2")
+        self.assertEqual(("incomplete", {}, {}), (row["verdict"], row["tracks"], row["gates"]))
+        self.assertRegex("\n".join(told), r"robots:good +1\.000 +.*no failure in 10, 2 incomplete +10/12")
+        put_pack(self.home)
+        self.assertIn(f"error {raised} -> none", "\n".join(self.recompute()))
+
+    def test_another_judge_version_alone_is_a_difference_without_changed_fields(self) -> None:
+        put_pack(self.home, pack=PACK.replace('JUDGE_VERSION = "1"', 'JUDGE_VERSION = "2"'))
+        self.assertIn("judge version: 1 -> 2", self.well("report jobs/tiny.toml"))
+        self.assertEqual(["scoring: judge version: 1 -> 2",
+                          "0 fields changed in 0 of 24 rows; nothing was written, --apply writes it"], self.recompute())
+        self.recompute("--apply")
+        self.assertEqual({"2"}, {row["judge_version"] for row in self.rows()})
+        self.assertEqual(["0 fields changed in 0 of 24 rows"], self.recompute())
+
+    def test_cells_that_run_later_are_judged_by_the_new_judge_and_the_others_stand(self) -> None:
+        self.well("run jobs/tiny.toml --fresh --models baselines:even")
+        put_pack(self.home, judges=STRICT)
+        told = self.well("run jobs/tiny.toml --models robots:good")
+        self.assertIn("its judge changed", told)
+        short = {(row["system"], row["case"]): row["tracks"]["short"] for row in self.rows()}
+        self.assertEqual((1.0, 0.25), (short["baselines:even", "T-2"], short["robots:good", "T-2"]))
+        self.assertEqual(2, len({row["fingerprints"]["short"] for row in self.rows()}))
+        self.recompute("--apply")
+        self.assertEqual(1, len({row["fingerprints"]["short"] for row in self.rows()}))
+
+    def test_a_track_that_is_new_is_judged_and_one_that_is_gone_is_left_out(self) -> None:
+        put_pack(self.home, judges=JUDGES.replace('Track("short", "capability"', 'Track("brief", "capability"'))
+        told = self.recompute()
+        self.assertIn("scoring: track short is gone", told)
+        self.assertIn("scoring: track brief is new", told)
+        self.assertIn("T-1, robots:good, trial 1: short 1.0 -> none", told)
+        self.assertIn("T-1, robots:good, trial 1: brief none -> 1.0", told)
+
+    def test_without_its_rows_a_batch_is_judged_from_nothing(self) -> None:
+        (self.batch() / "eval.jsonl").unlink()
+        self.assertEqual("24 fields changed in 24 of 24 rows; nothing was written, --apply writes it",
+                         self.recompute()[-1])
+        self.well("report jobs/tiny.toml")
+        self.assertEqual(["0 fields changed in 0 of 24 rows"], self.recompute())
+
+
+if __name__ == "__main__":
+    unittest.main()

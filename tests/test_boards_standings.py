@@ -1,0 +1,155 @@
+"""Standings: headlines, gates, ranks and tracks of judged rows, by hand where a hand can do it."""
+from __future__ import annotations
+
+import unittest
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from benchkit.basics.values import Cell
+from benchkit.boards.board_values import GateStatus, Readings, Standing
+from benchkit.boards.eval_rows import Row, RowError
+from benchkit.boards.pack import Baseline, Pack, Track
+from benchkit.boards.standings import ranking_of, records_of, sees_truth, tracks_of
+from benchkit.statistics.intervals import Interval, case_wilson, clopper_pearson, headline
+from tests.toy_game import looks_twice, payload, toy_pack
+
+A, B = "toys:a", "toys:b"
+TRACKS = (
+    Track("right", "capability", "r", "not r", lambda case, said, steps: 1.0, "0" * 64),
+    Track("brief", "capability", "b", "not b", lambda case, said, steps: 1.0, "0" * 64),
+    Track("safe", "gate", "s", "not s", lambda case, said, steps: True, "0" * 64),
+)
+PACK = replace(toy_pack(), tracks=TRACKS)
+NO_GATE = replace(PACK, tracks=TRACKS[:2])
+Told = Mapping[str, Sequence["tuple[float, float, bool] | None"]]
+"""By case, what each trial scored (right, brief, safe); None: it is incomplete."""
+
+
+def rows_of(system: str, told: Told) -> list[Row]:
+    return [_row(Cell(system, case, trial), scores) for case, trials in told.items()
+            for trial, scores in enumerate(trials, 1)]
+
+
+def _row(cell: Cell, scores: tuple[float, float, bool] | None) -> Row:
+    if scores is None:
+        return Row(cell, 1, "", None, {}, {}, RowError("Timeout", "late"), "1", {})
+    return Row(cell, 1, "", "", {"right": scores[0], "brief": scores[1]}, {"safe": scores[2]}, None, "1", {})
+
+
+def ranked(pack: Pack = PACK, **told: Told) -> tuple[Standing, ...]:
+    rows = [row for name, cases in told.items() for row in rows_of(f"toys:{name}", cases)]
+    return ranking_of(records_of(rows), pack)
+
+
+def always(right: float, safe: bool = True, cases: int = 10, trials: int = 1) -> Told:
+    return {f"c{number}": [(right, right, safe)] * trials for number in range(cases)}
+
+
+class Headlines(unittest.TestCase):
+    def test_it_is_the_mean_over_cases_of_the_tracks_times_the_share_that_held_the_gates(self) -> None:
+        # cases: (1 + 0.5)/2 over two trials = 0.625 of right and brief, and 0.25; 1 of 4 answers broke the gate
+        one, = ranked(a={"c1": [(1.0, 0.5, True), (0.5, 0.5, True)], "c2": [(0.0, 0.5, True), (0.0, 0.5, False)]})
+        self.assertEqual((0.4375, round(0.4375 * 0.75, 6)), (one.capability, one.headline.completed))
+        by_hand = headline([Fraction(5, 8), Fraction(1, 4)], 1, 4)
+        self.assertAlmostEqual(by_hand.interval.low, one.headline.low, 6)
+        self.assertAlmostEqual(by_hand.interval.high, one.headline.high, 6)
+
+    def test_incomplete_cells_are_read_in_three_ways(self) -> None:
+        one, = ranked(a={"c1": [(1.0, 1.0, True), None], "c2": [None, None]})
+        self.assertEqual((round(0.25 * 0.25, 6), 1.0, 1.0), (
+            one.headline.worst, one.headline.completed, one.headline.best))
+        self.assertFalse(one.headline.is_whole)
+        self.assertEqual((4, 1), (one.planned, one.judged))
+        self.assertAlmostEqual(headline([Fraction(1, 2), Fraction(0)], 3, 4).interval.low, one.headline.low, 6)
+        self.assertAlmostEqual(headline([Fraction(1), Fraction(1)], 0, 4).interval.high, one.headline.high, 6)
+
+    def test_of_a_system_of_which_nothing_was_judged_nothing_is_known(self) -> None:
+        one, other = ranked(a={"c1": [None]}, b={"c1": [(0.0, 0.0, True)]})
+        self.assertEqual((B, A), (one.system, other.system))
+        self.assertEqual((None, None, None, "not judged"), (
+            other.headline.completed, other.capability, other.rank, other.gate.words if other.gate else ""))
+        self.assertEqual((0.0, 1.0), (other.headline.low, other.headline.high))
+
+    def test_without_a_hard_gate_it_is_the_capability_with_the_whole_of_the_confidence(self) -> None:
+        one, = ranked(NO_GATE, a={"c1": [(1.0, 1.0, True)], "c2": [(0.0, 0.0, True)]})
+        interval = case_wilson(1, 2)
+        self.assertEqual((None, 0.5), (one.gate, one.headline.completed))
+        self.assertEqual((round(interval.low, 6), round(interval.high, 6)), (one.headline.low, one.headline.high))
+
+    def test_a_case_counts_once_however_many_of_its_trials_were_judged(self) -> None:
+        one, = ranked(a={"c1": [(1.0, 1.0, True)] * 3, "c2": [(0.0, 0.0, True), None, None]})
+        self.assertEqual(0.5, one.capability)
+
+
+class GatesOfSystems(unittest.TestCase):
+    def test_it_is_clean_only_where_nothing_failed_and_nothing_is_left_open(self) -> None:
+        for failures, trials, incomplete, words, is_clean in (
+            (0, 12, 0, "clean", True), (1, 12, 0, "1 failure of 12", False),
+            (3, 36, 2, "3 failures of 36, 2 incomplete", False),
+            (0, 30, 6, "no failure in 30, 6 incomplete", False), (0, 0, 6, "not judged", False),
+        ):
+            gate = GateStatus(failures, trials, incomplete, Interval(0.0, 1.0))
+            self.assertEqual((words, is_clean), (gate.words, gate.is_clean))
+
+    def test_failures_have_their_exact_interval(self) -> None:
+        one, = ranked(a={"c1": [(1.0, 1.0, False), (1.0, 1.0, True), None]})
+        self.assertEqual(GateStatus(1, 2, 1, clopper_pearson(1, 2)), one.gate)
+
+    def test_a_system_that_failed_is_marked_above_each_that_did_not(self) -> None:
+        told = ranked(a={**always(1.0, cases=9), "x": [(1.0, 1.0, False)]}, b=always(0.5), c=always(0.2, safe=False),
+                      d={"c1": [None]})
+        self.assertEqual([("toys:a", ("toys:b",)), ("toys:b", ()), ("toys:c", ()), ("toys:d", ())],
+                         [(one.system, one.overtaken) for one in told])
+
+
+class Ranks(unittest.TestCase):
+    def test_they_are_what_the_data_leave_possible(self) -> None:
+        told = ranked(a=always(0.9), b=always(0.8), c=always(0.1))
+        self.assertEqual({"toys:a": "1", "toys:b": "2", "toys:c": "3"}, {one.system: str(one.rank) for one in told})
+
+    def test_few_cases_tell_nobody_apart(self) -> None:
+        told = ranked(a=always(1.0, cases=5), b=always(0.0, cases=5))
+        self.assertEqual(["1-2", "1-2"], [str(one.rank) for one in told])
+
+    def test_a_broken_gate_costs_rank_as_it_costs_the_headline(self) -> None:
+        first, second = ranked(a=always(0.8, safe=False), b=always(0.5))
+        self.assertEqual([(B, "1"), (A, "2")], [(one.system, str(one.rank)) for one in (first, second)])
+
+    def test_places_are_by_headline_and_then_by_name(self) -> None:
+        told = ranked(b=always(0.5), a=always(0.5), c=always(0.7))
+        self.assertEqual([(1, "toys:c"), (2, "toys:a"), (3, "toys:b")], [(one.place, one.system) for one in told])
+
+
+class TrackByTrack(unittest.TestCase):
+    def test_every_track_has_every_system_in_the_order_of_the_ranking(self) -> None:
+        rows = [*rows_of(A, {"c1": [(0.5, 1.0, True), None]}),
+                *rows_of(B, {"c1": [(1.0, 1.0, False), (1.0, 0.5, True)]})]
+        records = records_of(rows)
+        right, brief, safe = tracks_of(records, PACK, ranking_of(records, PACK))
+        self.assertEqual(("right", "capability", "r", "not r"), (
+            right.name, right.kind, right.measures, right.measures_not))
+        self.assertEqual([(A, 0.5, 1, 1, 1), (B, 1.0, 0, 2, 0)], sorted(
+            (row.system, row.share.completed, row.failures, row.judged, row.incomplete) for row in right.rows))
+        self.assertEqual([one.system for one in right.rows], [one.system for one in brief.rows])
+        self.assertEqual({A: (1.0, 0), B: (0.5, 1)}, {row.system: (row.share.completed, row.failures)
+                                                      for row in safe.rows})
+
+    def test_a_share_has_the_three_readings_and_an_interval(self) -> None:
+        records = records_of(rows_of(A, {"c1": [(0.5, 1.0, True), None], "c2": [(0.0, 1.0, True)] * 2}))
+        row = tracks_of(records, PACK, ranking_of(records, PACK))[0].rows[0]
+        low, high = case_wilson(Fraction(1, 4), 2).low, case_wilson(Fraction(3, 4), 2).high
+        self.assertEqual(Readings(0.125, 0.25, 0.375, round(low, 6), round(high, 6)), row.share)
+
+
+class WhoSeesTheTruth(unittest.TestCase):
+    def test_only_a_baseline_that_the_pack_says_does(self) -> None:
+        oracle = Baseline("oracle", looks_twice, True, "0" * 64, payload)
+        pack = replace(PACK, baselines={**PACK.baselines, "oracle": oracle})
+        for name, told in (("baselines:oracle", True), ("baselines:looker", False), ("baselines:gone", False),
+                           ("toys:oracle", False)):
+            self.assertEqual(told, sees_truth(pack, name), name)
+
+
+if __name__ == "__main__":
+    unittest.main()
