@@ -52,10 +52,12 @@ def one_line(text: str) -> str:
 def run(prog: str, story: Callable[[], int]) -> int:
     """Tell the story of a door; errors become one line on stderr and the exit code."""
     _mend_streams()
+    from benchkit.basics.clock import signals_as_interrupt
     from benchkit.basics.errors import KitError
     try:
-        code = story()
-        return code if _flushed() else CLOSED_STDOUT
+        with signals_as_interrupt(os._exit):
+            code = story()
+            return code if _flushed() else CLOSED_STDOUT
     except KitError as error:
         return _failed(prog, str(error), error.exit_code)
     except BrokenPipeError:

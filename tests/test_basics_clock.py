@@ -1,11 +1,13 @@
 """Time as a value, the budget, and the wish to stop."""
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import time
 import unittest
 
-from benchkit.basics.clock import Budget, Clock, StopWish, signals_as_wish, stamp_of
+from benchkit.basics.clock import Budget, Clock, StopWish, signals_as_interrupt, signals_as_wish, stamp_of
 from benchkit.basics.errors import Interrupted
 
 
@@ -67,6 +69,42 @@ class Signals(unittest.TestCase):
             self.assertNotEqual(before, signal.getsignal(signal.SIGTERM))
             raise ZeroDivisionError
         self.assertEqual(before, signal.getsignal(signal.SIGTERM))
+
+    def test_work_that_may_be_cut_is_ended_where_it_is_and_clears_away(self) -> None:
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)):
+            cleared = []
+            with self.subTest(number=number):
+                with self.assertRaises(Interrupted) as caught, signals_as_interrupt(self.left.append):
+                    try:
+                        with contextlib.suppress(Exception):  # what catches errors does not catch the wish to end
+                            os.kill(os.getpid(), number)
+                            time.sleep(5)
+                    finally:
+                        cleared.append(number)
+                self.assertEqual((code, [number]), (caught.exception.exit_code, cleared))
+        self.assertEqual([], self.left)
+
+    def test_a_second_signal_leaves_work_that_clears_away_too_long(self) -> None:
+        with self.assertRaises(Interrupted), signals_as_interrupt(self.left.append):
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(5)
+            finally:
+                with contextlib.suppress(KeyboardInterrupt):
+                    os.kill(os.getpid(), signal.SIGINT)
+                    time.sleep(0.01)
+        self.assertEqual([130], self.left)
+
+    def test_within_such_work_signals_can_be_a_wish_for_a_while(self) -> None:
+        with signals_as_interrupt(self.left.append):
+            with signals_as_wish(self.wish, self.left.append):
+                os.kill(os.getpid(), signal.SIGTERM)
+            self.assertEqual(signal.SIGTERM, self.wish.signal)
+        self.assertEqual([], self.left)
+
+    def test_an_interrupt_that_no_signal_brought_is_let_through(self) -> None:
+        with self.assertRaises(KeyboardInterrupt), signals_as_interrupt(self.left.append):
+            raise KeyboardInterrupt
 
     def test_the_sentence_names_the_signal_and_what_is_kept(self) -> None:
         self.assertEqual("stopped by SIGINT", str(Interrupted(signal.SIGINT)))

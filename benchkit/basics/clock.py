@@ -73,6 +73,36 @@ def signals_as_wish(wish: StopWish, leave: Callable[[int], Any]) -> Iterator[Non
             leave(Interrupted(number).exit_code)
         wish.signal = number
 
+    with _handling(handle):
+        yield
+
+
+@contextmanager
+def signals_as_interrupt(leave: Callable[[int], Any]) -> Iterator[None]:
+    """Within this, the first SIGINT, SIGTERM or SIGHUP ends the work wherever it is; a second one calls `leave`.
+
+    For work that may be cut anywhere, since it is written whole or not at all. The work sees a KeyboardInterrupt,
+    which nothing catches that catches errors, so that it clears away what it has begun; out comes Interrupted.
+    """
+    wish = StopWish()
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        if wish.signal is not None:
+            leave(Interrupted(number).exit_code)
+        wish.signal = number
+        raise KeyboardInterrupt
+
+    with _handling(handle):
+        try:
+            yield
+        except KeyboardInterrupt:
+            wish.raise_if_wished()
+            raise
+
+
+@contextmanager
+def _handling(handle: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Within this, the signals that ask for the end are handled so. SIGHUP stays ignored where it was (nohup)."""
     names = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
     numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
     before = {number: signal.getsignal(number) for number in numbers}
