@@ -45,9 +45,7 @@ class CrashingDisk:
 
 class Appending(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = Path(folder.name) / "log"
+        self.path = Path(self.enterContext(tempfile.TemporaryDirectory())) / "log"
         self.disk = CrashingDisk(self.path)
 
     def opened(self, calls: DiskCalls | None = None) -> AppendFile:

@@ -44,9 +44,7 @@ class Unix:
 
 class WithAFile(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = Path(folder.name) / "file"
+        self.path = Path(self.enterContext(tempfile.TemporaryDirectory())) / "file"
         self.path.write_bytes(b"data")
 
     def opened(self) -> int:

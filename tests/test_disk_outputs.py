@@ -15,9 +15,7 @@ TABLE = re.compile(rb"run,system,")
 
 class OutputsTest(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.input = self.folder / "input.json"
         self.input.write_bytes(b"{}")
 

@@ -18,9 +18,7 @@ AS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
 class InAFolder(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.path = self.folder / "data.json"
 
     def refused(self, kind: type[KitError], call: Callable[[], object]) -> str:

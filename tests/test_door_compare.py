@@ -16,9 +16,7 @@ from tests.reports_samples import record
 
 class Comparing(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def write(self, name: str, run: RunRecord | Mapping[str, str]) -> None:
         made = run if isinstance(run, RunRecord) else record(run)

@@ -6,31 +6,17 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from unittest.mock import patch
 
-import report as door
-from benchkit.recordings.run_record import RunRecord, run_record_bytes
 from benchkit.reports.run_report import report_of
 from benchkit.reports.text import text_report
 from benchkit.reports.text_case import case_text
 from benchkit.reports.wire import report_bytes
+from tests.doors import ROOT, Told
+from tests.report_door import ReportDoorTest, call
 from tests.reports_samples import WORKED_SUITE, record
-
-ROOT = Path(__file__).resolve().parent.parent
-
-
-@dataclass(frozen=True)
-class Done:
-    """What a door left behind."""
-
-    code: int
-    stdout: str
-    stderr: str
 
 
 class Terminal(io.StringIO):
@@ -40,31 +26,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def call(*arguments: str | Path, stdout: io.StringIO | None = None) -> Done:
-    """The door, called in this process."""
-    stdout, stderr = stdout or io.StringIO(), io.StringIO()
-    with redirect_stdout(stdout), redirect_stderr(stderr):
-        try:
-            code = door.main([str(argument) for argument in arguments])
-        except SystemExit as left:
-            code = left.code if isinstance(left.code, int) else 2
-    return Done(code, stdout.getvalue(), stderr.getvalue())
-
-
-class DoorTest(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.run_file = self.write("worked", record(WORKED_SUITE))
-
-    def write(self, name: str, run: RunRecord) -> Path:
-        path = self.folder / f"{name}.json"
-        path.write_bytes(b"".join(run_record_bytes(run)))
-        return path
-
-
-class WhatItShows(DoorTest):
+class WhatItShows(ReportDoorTest):
     def test_the_text_goes_to_stdout_and_nothing_else_anywhere(self) -> None:
         done = call(self.run_file)
         self.assertEqual((done.code, done.stderr), (0, ""))
@@ -110,7 +72,7 @@ class WhatItShows(DoorTest):
         self.assertEqual(done.stdout.count("\ntrial "), 3 + 2)
 
 
-class ColourOnATerminal(DoorTest):
+class ColourOnATerminal(ReportDoorTest):
     def test_a_terminal_gets_colour_and_a_pipe_none(self) -> None:
         with patch.dict(os.environ, {"TERM": "xterm"}):
             os.environ.pop("NO_COLOR", None)
@@ -123,8 +85,8 @@ class ColourOnATerminal(DoorTest):
                 self.assertNotIn("\x1b", call(self.run_file, stdout=Terminal()).stdout)
 
 
-class WhatItRefuses(DoorTest):
-    def check_one_line(self, done: Done, *words: str) -> None:
+class WhatItRefuses(ReportDoorTest):
+    def check_one_line(self, done: Told, *words: str) -> None:
         self.assertEqual((done.code, done.stdout), (2, ""))
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         for word in words:
@@ -172,11 +134,11 @@ class WhatItRefuses(DoorTest):
                 self.check_one_line(call(*arguments), "report.py")
 
 
-class AsAProgram(DoorTest):
-    def start(self, *arguments: str, **more: object) -> Done:
+class AsAProgram(ReportDoorTest):
+    def start(self, *arguments: str, **more: object) -> Told:
         done = subprocess.run([sys.executable, str(ROOT / "report.py"), *arguments], capture_output=True, text=True,
                               encoding="utf-8", check=False, **more)  # type: ignore[call-overload]
-        return Done(done.returncode, done.stdout, done.stderr)
+        return Told(done.returncode, done.stdout, done.stderr)
 
     def test_it_runs_from_any_folder(self) -> None:
         done = self.start("worked.json", cwd=self.folder)

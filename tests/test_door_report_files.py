@@ -2,17 +2,12 @@
 from __future__ import annotations
 
 import csv
-import io
 import os
-import tempfile
 import unittest
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
 import report as door
-from benchkit.recordings.run_record import RunRecord, run_record_bytes
 from benchkit.reports.comparison import side_by_side
 from benchkit.reports.files import FORMATS
 from benchkit.reports.junit import junit_report
@@ -20,44 +15,18 @@ from benchkit.reports.markdown import markdown_report
 from benchkit.reports.run_report import report_of
 from benchkit.reports.trials_csv import trials_csv
 from benchkit.reports.wire import report_bytes
+from tests.doors import Told
 from tests.hostile_run import STORABLE, hostile_record
+from tests.report_door import ReportDoorTest, call
 from tests.reports_samples import WORKED_SUITE, record
 
 NAMES = {"--out": "report.json", "--markdown": "report.md", "--junit": "report.xml", "--csv": "trials.csv"}
 
 
-@dataclass(frozen=True)
-class Done:
-    """What the door left behind."""
-
-    code: int
-    stdout: str
-    stderr: str
-
-
-def call(*arguments: str | Path) -> Done:
-    """The door, called in this process."""
-    stdout, stderr = io.StringIO(), io.StringIO()
-    with redirect_stdout(stdout), redirect_stderr(stderr):
-        try:
-            code = door.main([str(argument) for argument in arguments])
-        except SystemExit as left:
-            code = left.code if isinstance(left.code, int) else 2
-    return Done(code, stdout.getvalue(), stderr.getvalue())
-
-
-class DoorTest(unittest.TestCase):
+class DoorTest(ReportDoorTest):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.run_file = self.write("worked", record(WORKED_SUITE))
+        super().setUp()
         self.outputs = {flag: self.folder / name for flag, name in NAMES.items()}
-
-    def write(self, name: str, run: RunRecord) -> Path:
-        path = self.folder / f"{name}.json"
-        path.write_bytes(b"".join(run_record_bytes(run)))
-        return path
 
     def flags(self) -> list[str | Path]:
         return [part for item in self.outputs.items() for part in item]
@@ -65,7 +34,7 @@ class DoorTest(unittest.TestCase):
     def written(self) -> dict[str, bytes]:
         return {flag: path.read_bytes() for flag, path in self.outputs.items() if path.exists()}
 
-    def check_refused(self, done: Done, *words: str) -> None:
+    def check_refused(self, done: Told, *words: str) -> None:
         self.assertEqual((done.code, done.stdout, len(done.stderr.splitlines())), (2, "", 1), done.stderr)
         for word in words:
             self.assertIn(word, done.stderr)

@@ -137,9 +137,7 @@ class WhatFits(unittest.TestCase):
     COMMAND = Command("bench.py", ("--quiet",))
 
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = Path(folder.name) / "robot.jsonl"
+        self.path = Path(self.enterContext(tempfile.TemporaryDirectory())) / "robot.jsonl"
 
     def log(self, lines: Lines | None = None) -> TrialLog:
         return read_log(written(self.path, bytes(lines or complete())))

@@ -24,9 +24,7 @@ ONCE = "session plan system loaded a1 b1 a2 b2 stop"
 
 class Recording(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.log = Path(folder.name) / "robot.jsonl"
+        self.log = Path(self.enterContext(tempfile.TemporaryDirectory())) / "robot.jsonl"
         self.said: list[str] = []
 
     def found(self) -> TrialLog | None:

@@ -26,9 +26,7 @@ from tests.trial_logs import (
 
 class Counting(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = Path(folder.name) / "gemma.jsonl"
+        self.path = Path(self.enterContext(tempfile.TemporaryDirectory())) / "gemma.jsonl"
 
     def log(self, lines: Lines, tail: bytes = b"") -> TrialLog:
         return read_log(written(self.path, bytes(lines) + tail))

@@ -18,9 +18,7 @@ GOOD = {"id": "a", "split": "dev", "input": "x", "expected": 1, "tags": []}
 
 class ReadingCases(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def refused(self, cases: object) -> str:
         path = put_cases(self.folder, cases)

@@ -15,9 +15,7 @@ from tests.recordings_samples import TASK_SOURCE, put_task, toy
 
 class InAFolder(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         path, modules = list(sys.path), set(sys.modules)
         self.addCleanup(lambda: sys.path.__setitem__(slice(None), path))
         self.addCleanup(lambda: [sys.modules.pop(name) for name in set(sys.modules) - modules])

@@ -35,9 +35,7 @@ from tests.trial_logs import (
 
 class InAFolder(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = Path(folder.name) / "log.jsonl"
+        self.path = Path(self.enterContext(tempfile.TemporaryDirectory())) / "log.jsonl"
 
     def read(self, data: Lines | bytes | list[bytes], *, accept_damage: bool = False) -> TrialLog:
         raw = b"".join(data) if isinstance(data, list) else bytes(data)

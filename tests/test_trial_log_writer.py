@@ -66,9 +66,7 @@ def run(
 
 class InAFolder(unittest.TestCase):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = Path(folder.name) / "log.jsonl"
+        self.path = Path(self.enterContext(tempfile.TemporaryDirectory())) / "log.jsonl"
 
     def opened(self, calls: DiskCalls = NO_SYNC, *, accept_damage: bool = False) -> LogWriter:
         writer = LogWriter.open(self.path, session=SESSION_B, accept_damage=accept_damage, calls=calls)

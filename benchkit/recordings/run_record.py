@@ -5,7 +5,7 @@ more than one result (reports/).
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -107,6 +107,10 @@ class RunRecord:
         for result in self.results:
             counts[result.verdict] += 1
         return Totals(len(self.results), counts["pass"], counts["fail"], counts["incomplete"])
+
+    def results_of(self, place: int) -> Sequence[Result]:
+        """The trials of the case at a place, in order."""
+        return self.results[place * self.trials:(place + 1) * self.trials]
 
 
 # ---------------------------------------------------------------------------------------------- writing

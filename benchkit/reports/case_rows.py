@@ -25,9 +25,7 @@ class CaseTrials:
 
 def by_case(record: RunRecord) -> tuple[CaseTrials, ...]:
     """The cases of a run in the order of its plan."""
-    return tuple(
-        _case_trials(case, record.results[place * record.trials:(place + 1) * record.trials])
-        for place, case in enumerate(record.cases))
+    return tuple(_case_trials(case, record.results_of(place)) for place, case in enumerate(record.cases))
 
 
 def _case_trials(case: JudgedCase, results: Sequence[Result]) -> CaseTrials:
@@ -63,6 +61,11 @@ class CaseRow:
     def counts(self) -> Counts:
         """Its trials, counted."""
         return Counts(self.n + self.incomplete, self.passed, self.n - self.passed)
+
+    @property
+    def unevenness(self) -> float:
+        """From 0, where half of the judged trials passed, to 1, where all or none did; 0 without one."""
+        return abs(2 * self.passed - self.n) / self.n if self.n else 0.0
 
 
 def case_rows(cases: Iterable[CaseTrials], interval_of: Callable[[int, int], Interval] = wilson) -> tuple[CaseRow, ...]:

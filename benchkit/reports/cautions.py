@@ -181,6 +181,19 @@ def _queue(run: Run) -> Iterator[Caution]:
             f"{parallel} requests were in flight at once: latencies include waiting in the server's queue"))
 
 
+def _not_pinned(run: Run) -> Iterator[Caution]:
+    if run.record.settings.get("pinned_by") == "nothing":
+        yield Caution("model-not-pinned", (
+            "nothing pins the model: its server gives no digest and no fingerprint of it, so other weights under the "
+            "same name would not show"))
+
+
+def _schema_not_sent(run: Run) -> Iterator[Caution]:
+    if run.record.settings.get("response_format") == "refused by the server":
+        yield Caution("schema-not-sent", (
+            "the server takes no schema: it was not sent, so a system that was sent it had an easier task"))
+
+
 def _slept(run: Run) -> Iterator[Caution]:
     slept = [result for result in run.record.results if result.slept_s is not None]
     if slept:
@@ -202,4 +215,4 @@ def temperature_of(settings: Mapping[str, JSON]) -> float | None:
 
 _FINDERS: tuple[Callable[[Run], Iterator[Caution]], ...] = (
     _above_k_max, _identical_outputs, _repeated_seeds, _odd_answers, _never_passed, _several_attempts, _sessions,
-    _short_percentiles, _queue, _slept)
+    _not_pinned, _schema_not_sent, _short_percentiles, _queue, _slept)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from benchkit.statistics.percentiles import Latency
+from benchkit.statistics.percentiles import TRIALS_NEEDED, Latency, Percentile
 
 NOT_AVAILABLE = "n/a"
 
@@ -65,6 +65,16 @@ def latency(value: Latency | None) -> str:
     if value is None:
         return NOT_AVAILABLE
     return ("> " if value.censored else "") + seconds(value.seconds)
+
+
+def percentile_cells(percent: int, found: Percentile | None) -> tuple[str, str]:
+    """A percentile of latencies and its rank interval, `?` where it has no such end; how many trials it needs."""
+    if found is None:
+        return NOT_AVAILABLE, f"needs {TRIALS_NEEDED[percent]}"
+    if found.low is None and found.high is None:
+        return latency(found.value), NOT_AVAILABLE
+    low, high = (latency(end) if end else "?" for end in (found.low, found.high))
+    return latency(found.value), f"{low} to {high}"
 
 
 def number(value: int) -> str:

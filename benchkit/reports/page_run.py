@@ -75,22 +75,12 @@ class RunOnPage:
 
     def results_of(self, place: int) -> Sequence[Result]:
         """The trials of a case."""
-        return results_of(self.report, place)
-
-
-def results_of(run: RunReport, place: int) -> Sequence[Result]:
-    """The trials of the case at a place."""
-    trials = run.record.trials
-    return run.record.results[place * trials:(place + 1) * trials]
+        return self.report.record.results_of(place)
 
 
 def places_by_trouble(rows: Sequence[CaseRow]) -> list[int]:
     """The places of all cases: flaky ones first, the most even first among equals, stable passes last."""
-    return sorted(range(len(rows)), key=lambda place: (_ORDER.index(rows[place].state), _unevenness(rows[place])))
-
-
-def _unevenness(row: CaseRow) -> float:
-    return abs(2 * row.passed - row.n) / row.n if row.n else 0.0
+    return sorted(range(len(rows)), key=lambda place: (_ORDER.index(rows[place].state), rows[place].unevenness))
 
 
 def runs_on_page(runs: Sequence[RunReport], labels: Sequence[str]) -> tuple[RunOnPage, ...]:
@@ -105,12 +95,13 @@ def runs_on_page(runs: Sequence[RunReport], labels: Sequence[str]) -> tuple[RunO
 
 def _all_cases(run: RunReport) -> dict[int, DetailedCase]:
     places = places_by_trouble(run.cases)[:MOST_ROWS]
-    return {place: _with_groups(run, place, answer_groups(results_of(run, place))) for place in sorted(places)}
+    return {place: _with_groups(run, place, answer_groups(run.record.results_of(place))) for place in sorted(places)}
 
 
 def _troubled_cases(run: RunReport, most: int) -> dict[int, DetailedCase]:
     places = [place for place in places_by_trouble(run.cases) if _is_troubled(run.cases[place])]
-    return {place: _with_groups(run, place, _few_groups(results_of(run, place))) for place in sorted(places[:most])}
+    return {place: _with_groups(run, place, _few_groups(run.record.results_of(place)))
+            for place in sorted(places[:most])}
 
 
 def _is_troubled(row: CaseRow) -> bool:

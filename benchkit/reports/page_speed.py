@@ -11,12 +11,11 @@ from benchkit.pages.html import Html
 from benchkit.pages.parts import facts, paragraph
 from benchkit.pages.tables import Column, number_column, table
 from benchkit.reports.cautions import count_of
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, seconds
+from benchkit.reports.figures_as_text import number, percentile_cells, seconds
 from benchkit.reports.page_parts import quiet
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import LatencyColumn, latency_of
-from benchkit.statistics.percentiles import PERCENTS, TRIALS_NEEDED
-from benchkit.statistics.percentiles import Percentile as Found
+from benchkit.statistics.percentiles import PERCENTS
 
 SHORT_S = 0.1
 """Shorter latencies are drawn in milliseconds."""
@@ -73,18 +72,9 @@ def _rows(warm: LatencyColumn, cold: LatencyColumn) -> Iterator[Sequence[str]]:
     if warm.timeouts or cold.timeouts:
         yield "of these timeouts", str(warm.timeouts), "", str(cold.timeouts), ""
     yield "shortest judged", seconds(warm.shortest), "", seconds(cold.shortest), ""
-    for place, percent in enumerate(PERCENTS):
-        yield f"p{percent}", *_cells(warm.percentiles[place], percent), *_cells(cold.percentiles[place], percent)
+    for percent, one, other in zip(PERCENTS, warm.percentiles, cold.percentiles, strict=True):
+        yield f"p{percent}", *percentile_cells(percent, one), *percentile_cells(percent, other)
     yield "longest judged", seconds(warm.longest), "", seconds(cold.longest), ""
-
-
-def _cells(found: Found | None, percent: int) -> tuple[str, str]:
-    if found is None:
-        return NOT_AVAILABLE, f"needs {TRIALS_NEEDED[percent]}"
-    if found.low is None and found.high is None:
-        return latency(found.value), NOT_AVAILABLE
-    low, high = (latency(end) if end else "?" for end in (found.low, found.high))
-    return latency(found.value), f"{low} to {high}"
 
 
 def _facts(run: RunReport) -> Iterator[tuple[str, str]]:

@@ -133,7 +133,7 @@ def _first_reasons(run: RunReport) -> list[str]:
 
 def _first_cases(run: RunReport) -> list[str]:
     flaky, never = in_state(run.cases, State.FLAKY), never_passed(run.cases)
-    rows = sorted(flaky, key=lambda row: abs(2 * row.passed - row.n) / row.n)[:FEW] + list(never[:FEW])
+    rows = sorted(flaky, key=lambda row: row.unevenness)[:FEW] + list(never[:FEW])
     if not rows:
         return []
     columns = [left("for example", flexible=True), left("passed"), left("fails most often by", flexible=True)]

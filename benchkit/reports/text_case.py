@@ -29,9 +29,8 @@ def case_text(run: RunReport, case_id: str, paint: Paint = NO_PAINT) -> str:
     if place is None:
         raise KeyError(case_id)
     record = run.record
-    results = record.results[place * record.trials:(place + 1) * record.trials]
     lines = [*_case_lines(run, record.cases[place], run.cases[place], paint)]
-    for result in results:
+    for result in record.results_of(place):
         lines += ["", *_trial_lines(result, paint)]
     return "\n".join(lines) + "\n"
 

@@ -29,9 +29,9 @@ BEFORE = 60
 def flaky_output_lines(run: RunReport) -> Iterator[str]:
     """The flaky cases that are nearest to half and half, two outputs of each side by side."""
     flaky = [place for place, row in enumerate(run.cases) if row.state is State.FLAKY]
-    flaky.sort(key=lambda place: abs(2 * run.cases[place].passed - run.cases[place].n) / run.cases[place].n)
+    flaky.sort(key=lambda place: run.cases[place].unevenness)
     for place in flaky[:MOST_PAIRS]:
-        pair = output_pair(run.record.results[place * run.record.trials:(place + 1) * run.record.trials])
+        pair = output_pair(run.record.results_of(place))
         if pair is not None:
             yield ""
             yield from _pair_lines(run.cases[place], pair)

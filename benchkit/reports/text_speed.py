@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 
 from benchkit.reports.cautions import count_of
 from benchkit.reports.columns import INDENT, left, right, table, wrapped
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, seconds
+from benchkit.reports.figures_as_text import number, percentile_cells, seconds
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import LatencyColumn
-from benchkit.statistics.percentiles import PERCENTS, TRIALS_NEEDED, Percentile
+from benchkit.statistics.percentiles import PERCENTS
 
 
 def latency_lines(run: RunReport) -> Iterator[str]:
@@ -42,18 +42,9 @@ def _latency_rows(warm: LatencyColumn, cold: LatencyColumn) -> Iterator[list[str
     yield ["trials", str(warm.n), "", str(cold.n), ""]
     if warm.timeouts or cold.timeouts:
         yield ["of these timeouts", str(warm.timeouts), "", str(cold.timeouts), ""]
-    for place, percent in enumerate(PERCENTS):
-        yield [f"p{percent}", *_cells(warm.percentiles[place], percent), *_cells(cold.percentiles[place], percent)]
+    for percent, one, other in zip(PERCENTS, warm.percentiles, cold.percentiles, strict=True):
+        yield [f"p{percent}", *percentile_cells(percent, one), *percentile_cells(percent, other)]
     yield ["longest judged", seconds(warm.longest), "", seconds(cold.longest), ""]
-
-
-def _cells(found: Percentile | None, percent: int) -> tuple[str, str]:
-    if found is None:
-        return NOT_AVAILABLE, f"needs {TRIALS_NEEDED[percent]}"
-    if found.low is None and found.high is None:
-        return latency(found.value), NOT_AVAILABLE
-    low, high = (latency(end) if end else "?" for end in (found.low, found.high))
-    return latency(found.value), f"{low} to {high}"
 
 
 def token_lines(run: RunReport) -> Iterator[str]:
