@@ -20,6 +20,7 @@ from typing import Any
 from unittest import mock
 
 import bench
+import board
 import harness
 import outputs_digest
 import report
@@ -29,7 +30,7 @@ from tests.fake_ollama import FakeOllama
 from tests.test_tasks_task import InAFolder
 
 DOORS: dict[str, Callable[[list[str]], int]] = {
-    "bench.py": bench.main, "harness.py": harness.main, "report.py": report.main,
+    "bench.py": bench.main, "board.py": board.main, "harness.py": harness.main, "report.py": report.main,
     "outputs_digest.py": outputs_digest.main}
 MODEL = "model_triage:smollm2:135m"
 NOWHERE = "127.0.0.1:1"

@@ -136,7 +136,7 @@ class TheEmissionGate(PackTest):
              "(a) is not JSON"),
             (replace(pack, build=lambda seed, count, llm: [Case("a", "s", 1, 1), Case("A", "s", 2, 1)]),
              "the id A stands twice, but for case"),
-            (replace(pack, problems=raising), "pack tiny, case T-1: problems or answer_key raised KeyError"),
+            (replace(pack, problems=raising), "pack tiny, case T-1: problems raised KeyError"),
             (replace(pack, payload=raising), "pack tiny, case T-1: payload raised KeyError"),
         ):
             with self.subTest(words=words), self.assertRaises(Unusable) as caught:

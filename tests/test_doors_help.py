@@ -25,13 +25,20 @@ FLAGS = {
     "harness.py show": "--task --cases --case --system",
     "harness.py compare": "BASE CANDIDATE --alpha --max-drop --allow-incomplete --strict --out",
     "report.py": "RUN --out --markdown --junit --csv --margin --case",
+    "board.py": "run report estimate trace recompute publish list",
+    "board.py run": "JOB --models --offline --limit --fresh --batch --rebuild --regen --budget-s",
+    "board.py report": "JOB --batch --accept-altered",
+    "board.py estimate": "JOB --models",
+    "board.py trace": "BATCH --case --system --trial",
+    "board.py recompute": "BATCH --full --apply",
+    "board.py publish": "BATCH",
     "outputs_digest.py": "LOG --update --label --check --compare",
 }
 DEFAULTS = {
     "bench.py": ("model_triage:gemma", "triage_task", "cases.json", "development", "10", "120", "recorded/NAME.jsonl"),
     "harness.py compare": ("0.05", "0.0"),
 }
-DOORS = ("bench.py", "harness.py", "report.py", "outputs_digest.py")
+DOORS = ("bench.py", "harness.py", "report.py", "outputs_digest.py", "board.py")
 
 
 class Help(River):

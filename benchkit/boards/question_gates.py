@@ -7,9 +7,9 @@ already solves. Pure. What does not live here: making questions (questions.py) a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TypeVar, cast
 
 from benchkit.basics.canonical import canonical, digest
 from benchkit.basics.errors import Unusable
@@ -23,6 +23,7 @@ from benchkit.boards.pack import Baseline, Pack
 from benchkit.statistics.figures import figure
 from benchkit.statistics.intervals import headline
 
+_Made = TypeVar("_Made")
 PROBLEM, NO_ANSWER, LEAK, REPEAT = "problem", "no answer", "leak", "repeat"
 REASONS = (PROBLEM, NO_ANSWER, LEAK, REPEAT)
 SEED = 1001
@@ -90,7 +91,21 @@ def emission_gate(pack: Pack, cases: Sequence[Case], rules: Rules) -> Emitted:
 def leaked_terms(pack: Pack, case: Case, text: str) -> tuple[str, ...]:
     """The truth terms of a case that stand in a text, however cased."""
     folded = text.casefold()
-    return tuple(term for term in pack.truth_terms(case) if term.casefold() in folded)
+    return tuple(term for term in _of_pack(pack, case, "truth_terms", lambda: pack.truth_terms(case))
+                 if term.casefold() in folded)
+
+
+def right_word(pack: Pack, case: Case) -> str:
+    """The answer of a case in one word. Raises Unusable where the pack has none."""
+    return _of_pack(pack, case, "answer_key", lambda: pack.answer_key(case))
+
+
+def _of_pack(pack: Pack, case: Case, what: str, make: Callable[[], _Made]) -> _Made:
+    try:
+        return make()
+    except Exception as error:
+        raise Unusable(f"pack {pack.module}, case {shown_line(case.id, 80)}: {what} raised "
+                       f"{type(error).__name__}: {shown_line(str(error))}") from error
 
 
 def gate_figures(pack: Pack, emitted: Emitted, gate: BatchGate) -> GateFigures:
@@ -103,12 +118,8 @@ def gate_figures(pack: Pack, emitted: Emitted, gate: BatchGate) -> GateFigures:
 
 
 def _wrong_by_itself(pack: Pack, case: Case) -> Iterator[Dropped]:
-    try:
-        problems = list(pack.problems(case))
-        answer = None if problems else pack.answer_key(case)
-    except Exception as error:
-        raise Unusable(f"pack {pack.module}, case {shown_line(case.id, 80)}: problems or answer_key raised "
-                       f"{type(error).__name__}: {shown_line(str(error))}") from error
+    problems = _of_pack(pack, case, "problems", lambda: list(pack.problems(case)))
+    answer = None if problems else right_word(pack, case)
     yield from (Dropped(case.id, PROBLEM, shown_line(str(problem))) for problem in problems)
     if not isinstance(answer, str) or not answer:
         yield Dropped(case.id, NO_ANSWER, "it has no answer")

@@ -27,7 +27,7 @@ from benchkit.boards.eval_rows import Row
 from benchkit.boards.evaluation import Evaluation, Evidence
 from benchkit.boards.game import observations_in
 from benchkit.boards.pack import Pack
-from benchkit.boards.question_gates import leaked_terms
+from benchkit.boards.question_gates import leaked_terms, right_word
 from benchkit.boards.trace_events import CALL, MESSAGE, RESULT, SYSTEM, USER, Event
 from benchkit.boards.trace_reading import Segment, TraceReader, trace_damage_named_by
 from benchkit.boards.trace_views import opening_of
@@ -70,7 +70,7 @@ def choose(cases: Sequence[Case], pack: Pack) -> tuple[Case, ...]:
     """Up to MOST_CASES cases in their order: the first of each right answer, then the second of each, and so on."""
     by_answer: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
-        by_answer[pack.answer_key(case)].append(case)
+        by_answer[right_word(pack, case)].append(case)
     rounds = [(number, case.id) for same in by_answer.values() for number, case in enumerate(same)]
     chosen = {name for _, name in sorted(rounds, key=lambda one: one[0])[:MOST_CASES]}
     return tuple(case for case in cases if case.id in chosen)
@@ -91,7 +91,7 @@ def _sampled(case: Case, pack: Pack, told: Sequence[_Told]) -> SampledCase:
     kept = tuple(one for one in seen if not leaked_terms(pack, case, f"{one.id}\n{one.service}\n{one.text}"))
     warning = f"{len(seen) - len(kept)} observations are {LEFT_OUT}"
     return SampledCase(
-        id=case.id, tags=case.tags, now=_now(told), answer_key=pack.answer_key(case),
+        id=case.id, tags=case.tags, now=_now(told), answer_key=right_word(pack, case),
         truth=json.dumps(case.expected, indent=1, ensure_ascii=False), observations=kept,
         answers=tuple(_answer(one, pack) for one in told), payloads=tuple(_payloads(case, pack, told)),
         warnings=(warning,) if len(kept) < len(seen) else ())

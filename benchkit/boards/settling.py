@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from benchkit.basics.errors import Unusable
 from benchkit.boards.batch import (
     BOARD_HTML,
     BOARD_MARKDOWN,
@@ -41,8 +42,8 @@ from benchkit.boards.questions import KeptQuestions
 from benchkit.boards.solver_facts import gather
 from benchkit.boards.standings import sees_truth
 from benchkit.boards.trace_check import verify
-from benchkit.disk.whole_files import same_bytes, write_whole
-from benchkit.trial_log.reader import read_log
+from benchkit.disk.whole_files import same_bytes, shown_path, write_whole
+from benchkit.running.live import log_at
 
 
 def examine(found: FoundBatch, pack: Pack, questions: KeptQuestions, before: Before | None = None) -> Findings:
@@ -50,8 +51,9 @@ def examine(found: FoundBatch, pack: Pack, questions: KeptQuestions, before: Bef
 
     Raises Unusable for a log, a trace or an eval.jsonl that cannot be read, and where nothing is recorded yet.
     """
-    log, trace = read_log(found.folder / RESPONSES), found.folder / TRACE
-    log.planned()
+    log, trace = log_at(found.folder / RESPONSES), found.folder / TRACE
+    if log is None:
+        raise Unusable(f"{shown_path(found.folder)}: nothing is recorded yet; board.py run JOB records")
     evidence = Evidence(log, trace, questions.cases)
     verification = verify(log, trace)
     evaluation = evaluate(evidence, pack, rows_that_stand(found, pack) if before is None else before)

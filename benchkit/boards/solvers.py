@@ -27,7 +27,7 @@ def chosen_systems(job: Job, models: str | None, offline: bool) -> tuple[str, ..
 
     Raises Unusable for a name that is none, and where nobody is left.
     """
-    names = job.systems if models is None else tuple(dict.fromkeys(models.split(",")))
+    names = job.systems if models is None else tuple(dict.fromkeys(name.strip() for name in models.split(",")))
     for name in names:
         split_name(name)
     needing = [name for name in names if not is_baseline(name)]

@@ -23,7 +23,6 @@ from benchkit.boards.trace_story import story_of
 from benchkit.disk.whole_files import shown_path
 from benchkit.running.live import log_at
 from benchkit.running.plan import named
-from benchkit.trial_log.reader import read_log
 
 _ENDS = {"budget": "the budget ended the run", "selection": "only what was chosen ran",
          "error": "the run stopped by itself"}
@@ -77,7 +76,9 @@ def recompute_lines(recomputed: Recomputed, applied: bool) -> Iterator[str]:
 
 def story_lines(found: FoundBatch, cell: Cell) -> Iterator[str]:
     """One trial as a story. Raises Unusable for a case, a system or a trial that the batch does not have."""
-    log = read_log(found.folder / RESPONSES)
+    log = log_at(found.folder / RESPONSES)
+    if log is None:
+        raise Unusable(f"{shown_path(found.folder)}: nothing is recorded yet; board.py run JOB records")
     plan = log.planned()
     if cell.case not in {case.id for case in plan.cases}:
         raise Unusable(f"--case {shown_line(cell.case, 80)}: the batch asks {named([case.id for case in plan.cases])}")

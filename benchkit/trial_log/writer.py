@@ -53,7 +53,7 @@ class LogWriter:
         except LockedElsewhere:
             raise Surroundings(
                 f"{shown_path(path)} is in use by another run{_holder(Path(path))}; "
-                "wait for its end, or give another --log") from None
+                "wait for its end, or record into another log") from None
         return cls(Path(path), file, session or secrets.token_hex(8), accept_damage)
 
     @property
