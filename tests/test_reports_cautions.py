@@ -46,6 +46,8 @@ class WhenAWarningStands(unittest.TestCase):
                 ("several-sessions", two),
                 ("percentile-needs-more", plain),
                 ("latency-includes-queue", replace(plain, settings={"parallel": 4})),
+                ("model-not-pinned", replace(plain, settings={"pinned_by": "nothing"})),
+                ("schema-not-sent", replace(plain, settings={"response_format": "refused by the server"})),
                 ("machine-slept", slept)):
             with self.subTest(code=code):
                 self.assertIn(code, cautions(run))

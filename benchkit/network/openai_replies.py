@@ -7,14 +7,14 @@ What does not live here: connections and statuses (exchange.py, asking.py), sett
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import JSON, Reply, Timings, Usage
-from benchkit.network.asking import BUSY, Dialect, ask
-from benchkit.network.carrier import Call, quoted
-from benchkit.network.exchange import Answer, Client
+from benchkit.network.asking import BUSY, Dialect
+from benchkit.network.carrier import quoted
+from benchkit.network.exchange import Answer
 from benchkit.network.reply_texts import ReplyTexts, broken_off, object_of, too_long_message, unended
 
 _DATA, _DONE = b"data:", b"[DONE]"
@@ -28,14 +28,6 @@ class Signature:
 
     model: str | None = None
     fingerprint: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """A whole reply, and who says that they gave it."""
-
-    reply: Reply
-    signature: Signature
 
 
 class CompletionReading:
@@ -117,18 +109,21 @@ class CompletionReading:
             self._error = _mapping(choice.get("error")) or {"message": "finish_reason: error"}
 
 
-def complete(client: Client, call: Call, deadline: float,
-             while_waiting: Callable[[], None] = lambda: None) -> Completion:
-    """One whole reply, and who gave it. Raises TrialError and Interrupted, as `ask`."""
-    latest = CompletionReading()
+class Completions:
+    """How the replies to one request are read; afterwards it knows who signed the last of them."""
 
-    def new_reading() -> CompletionReading:
-        nonlocal latest
-        latest = CompletionReading()
-        return latest
+    def __init__(self) -> None:
+        self._latest = CompletionReading()
+        self.dialect = Dialect(self._new_reading, _too_long)
 
-    reply = ask(client, Dialect(new_reading, _too_long), call, deadline, while_waiting)
-    return Completion(reply, latest.signature)
+    @property
+    def signature(self) -> Signature:
+        """Who says that they gave the last reply."""
+        return self._latest.signature
+
+    def _new_reading(self) -> CompletionReading:
+        self._latest = CompletionReading()
+        return self._latest
 
 
 def _too_long(answer: Answer) -> str | None:

@@ -1,5 +1,7 @@
 """Finding a system by its name: `module:name`, where the module holds `system(name, options) -> System`.
 
+The kit's own come first, whatever modules there are: `baselines:NAME`, `ollama:TAG`, `openai:MODEL`, `replay:FILE`.
+
 What does not live here: what a system is (system.py).
 """
 from __future__ import annotations
@@ -37,6 +39,12 @@ def load_system(name: str, options: SystemOptions, folders: Sequence[Path]) -> S
                        f"python3 harness.py run --system {shown_line(name)}")
     if is_baseline(name):
         return baseline_system(rest, options)
+    if module_name == "ollama":
+        from benchkit.systems.ollama import ollama_system
+        return ollama_system(rest, options)
+    if module_name == "openai":
+        from benchkit.systems.openai import openai_system
+        return openai_system(rest, options)
     module = load_module(module_name, folders)
     make = getattr(module, "system", None)
     if not callable(make):

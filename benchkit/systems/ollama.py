@@ -6,7 +6,6 @@ what the server's bytes mean (network/).
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from benchkit.basics.errors import Surroundings, TrialError, Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Message, Reply, Request
 from benchkit.network.asking import ask
-from benchkit.network.carrier import Call, Ending
+from benchkit.network.carrier import Call
 from benchkit.network.exchange import Client
 from benchkit.network.host import address_of
 from benchkit.network.looking import NoAnswer
@@ -29,18 +28,17 @@ from benchkit.network.ollama_server import (
     running,
     version_of,
 )
+from benchkit.systems.patience import CHECK_S, LOAD_S, Patience, SignsOfLife, model_changed, probe_messages, with_reply
 from benchkit.systems.system import Loaded, SystemOptions
 
-LOAD_S = 600.0
-SIGN_OF_LIFE_S = 10.0
-CHECK_S = 5.0
-GRACE_S = 0.4
-"""A reply that came just in time is still checked, in two looks at most: a trial may end a second late, no more."""
 NEEDED_OPTIONS = ("temperature", "top_k", "top_p", "min_p", "repeat_penalty", "num_ctx", "num_predict")
 """Their defaults differ between versions of Ollama, so none is left to it; the seed is the trial's."""
 FIXED: Mapping[str, JSON] = {"stream": True, "think": False, "truncate": False, "shift": False, "keep_alive": "10m"}
+GENERAL_OPTIONS: Mapping[str, JSON] = {
+    "temperature": 1.0, "top_k": 64, "top_p": 0.95, "min_p": 0.0, "repeat_penalty": 1.0, "num_ctx": 8192,
+    "num_predict": 1024}
+"""For any task: room for a long prompt, and an end for small models that would run on for ever."""
 _MOST_NAMES_SHOWN = 20
-_LEAVES_THE_SERVER_BUSY = ("Timeout", "ReplyTooLarge", "BadReply")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +63,13 @@ class OllamaSystem:
         _check_model(model)
         given, given_as = options.host, "--host"
         if given is None:
-            given, given_as = os.environ.get("OLLAMA_HOST", ""), "OLLAMA_HOST"
+            given, given_as = options.environment.get("OLLAMA_HOST", ""), "OLLAMA_HOST"
         self._model = replace(model, tag=full_tag(model.tag))
         self._dialect = chat_with(self._model.tag)
         self._around = options
         self._client = Client(address_of(given, given_as), options.clock, options.stop)
         self._digest = model.digest
-        self._gave_up = False
+        self._patience = Patience(self._client, self._gone)
 
     def open(self) -> Mapping[str, JSON]:
         """Reach the server, check that it is Ollama, and the model's digest. Raises Surroundings."""
@@ -105,7 +103,8 @@ class OllamaSystem:
         """Load the model, in 10 minutes at most, with a sign of life every 10 seconds. Raises Surroundings."""
         start = self._now()
         try:
-            ask(self._client, self._dialect, _chat(self._body((), {})), start + LOAD_S, self._signs_of_life(start))
+            ask(self._client, self._dialect, _chat(self._body((), {})), start + LOAD_S,
+                SignsOfLife(self._around, f"loading {self._model.tag}"))
         except TrialError as error:
             raise Surroundings(f"{self._model.tag} could not be loaded: {error.stops or error.message}") from None
         load_s = self._now() - start
@@ -117,17 +116,9 @@ class OllamaSystem:
 
     def answer(self, request: Request) -> Reply:
         """One whole reply, from the digest that was opened. Raises TrialError, Interrupted."""
-        waited_s = self._wait_for_leftovers(request)
-        try:
-            reply = ask(self._client, self._dialect, _chat(self.body_of(request)), request.deadline + waited_s)
-        except TrialError as error:
-            error.waited_s += waited_s
-            self._gave_up = error.type in _LEAVES_THE_SERVER_BUSY
-            if error.type == "Unreachable":
-                error.stops = self._gone(request.deadline + waited_s)
-            raise
-        reply = replace(reply, waited_s=reply.waited_s + waited_s)
-        self._check_still_served(reply, request.deadline + waited_s)
+        reply, deadline = self._patience.ask(
+            self._dialect, _chat(self.body_of(request)), lambda: self._probe(request), request.deadline)
+        self._check_still_served(reply, deadline)
         return reply
 
     def close(self) -> None:
@@ -162,35 +153,12 @@ class OllamaSystem:
                 f"{tag} is served at digest {served.digest}, not at the pinned {pin}: run what is served with "
                 f"--system model_triage:{tag}, or change the pin in {_place_of(pin, self._model.pinned_in)}")
 
-    def _signs_of_life(self, start: float) -> _SignsOfLife:
-        return _SignsOfLife(self._around, f"loading {self._model.tag}", start)
-
-    def _wait_for_leftovers(self, request: Request) -> float:
-        """Seconds until the server is free again, where the last request was given up; else 0.
-
-        A server may go on generating for a while after its client has left: that is not this trial's time. One
-        token is asked for, behind the system message alone, so that the cache is as after any other case.
-        """
-        if not self._gave_up:
-            return 0.0
-        start = self._now()
-        messages: list[Message] = [message for message in request.messages if message["role"] == "system"]
-        probe = self._body([*messages, {"role": "user", "content": "."}], {"seed": request.seed, "num_predict": 1})
-        answer = self._client.send(_chat(probe), request.deadline)
-        waited_s = self._now() - start
-        if answer.ending is Ending.TIMEOUT:
-            raise TrialError("Timeout", "the server was busy all the time with a request that was given up before",
-                             waited_s=waited_s)
-        self._gave_up = False
-        return waited_s
-
-    def _look_until(self, deadline: float) -> float:
-        now = self._now()
-        return min(max(deadline, now + GRACE_S), now + CHECK_S)
+    def _probe(self, request: Request) -> Call:
+        return _chat(self._body(probe_messages(request), {"seed": request.seed, "num_predict": 1}))
 
     def _gone(self, deadline: float) -> str | None:
         """The sentence for a server that does not even say its version; None if it does."""
-        answer = self._client.send(Call("GET", "/api/version"), self._look_until(deadline))
+        answer = self._client.send(Call("GET", "/api/version"), self._patience.look_until(deadline))
         if answer.status == 200:
             return None
         return (f"the server at {self._client.address.url} is gone: start it again with `ollama serve`, "
@@ -199,38 +167,23 @@ class OllamaSystem:
     def _check_still_served(self, reply: Reply, deadline: float) -> None:
         """Raise TrialError (ModelChanged, Unreachable) unless the tag still means the digest that was opened."""
         try:
-            served = find(installed(self._client, self._look_until(deadline)), self._model.tag)
+            served = find(installed(self._client, self._patience.look_until(deadline)), self._model.tag)
         except NoAnswer as error:
             message = f"the reply came, but the server then did not show its models ({error})"
-            raise _with_reply(TrialError("Unreachable", message, stops=self._gone(deadline)), reply) from None
+            raise with_reply(TrialError("Unreachable", message, stops=self._gone(deadline)), reply) from None
         if served is None or served.digest != self._digest:
             now = f"served at digest {served.digest or 'unknown'}" if served else "not installed any more"
             message = f"{self._model.tag} is now {now}; the run began with digest {self._digest}"
-            raise _with_reply(TrialError("ModelChanged", message, stops=(
-                f"{message}: restore it and add --retry-errors, take another --log, or add --changed rerun")), reply)
+            raise model_changed(message, reply)
 
 
-class _SignsOfLife:
-    """Called while a model loads; says so every 10 seconds."""
-
-    def __init__(self, around: SystemOptions, what: str, start: float) -> None:
-        self._around, self._what, self._start, self._said = around, what, start, 0
-
-    def __call__(self) -> None:
-        passed = self._around.clock.monotonic() - self._start
-        if passed >= (self._said + 1) * SIGN_OF_LIFE_S:
-            self._said = int(passed / SIGN_OF_LIFE_S)
-            self._around.say(f"{self._what}: {passed:.0f} s so far")
+def ollama_system(tag: str, options: SystemOptions) -> OllamaSystem:
+    """`ollama:TAG`: any installed model, not pinned, with options that suit any task."""
+    return OllamaSystem(Model(tag, GENERAL_OPTIONS), options)
 
 
 def _chat(body: Mapping[str, JSON]) -> Call:
     return Call("POST", "/api/chat", json.dumps(body, ensure_ascii=True).encode("ascii"))
-
-
-def _with_reply(error: TrialError, reply: Reply) -> TrialError:
-    error.partial, error.latency_s = reply.output, reply.latency_s
-    error.retries, error.waited_s = reply.retries, reply.waited_s
-    return error
 
 
 def _check_model(model: Model) -> None:

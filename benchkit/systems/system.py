@@ -5,8 +5,9 @@ modules of the user).
 """
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from benchkit.basics.clock import Clock, StopWish
@@ -52,7 +53,8 @@ class System(Protocol):
 class SystemOptions:
     """What a door hands to every system. `say` takes a line for the person who waits (a sign of life).
 
-    `task` is None where the cases are those of a question pack.
+    `task` is None where the cases are those of a question pack. `environment` holds addresses and keys by the names of
+    their variables; it never shows when this is printed.
     """
 
     clock: Clock
@@ -62,3 +64,4 @@ class SystemOptions:
     cases: tuple[Case, ...]
     host: str | None = None
     allow_cloud: bool = False
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)

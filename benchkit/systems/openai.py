@@ -1,0 +1,276 @@
+"""A model behind `/v1/chat/completions` as a system: llama-server, vLLM, LM Studio, OpenRouter and any other.
+
+    --system openai:MODEL --host http://127.0.0.1:8080     or OPENAI_BASE_URL; a key from OPENAI_API_KEY
+
+What identifies the model is what its server says; where nothing pins it, a warning and the report say so.
+What does not live here: what the server's bytes mean (network/).
+"""
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from benchkit.basics.errors import Surroundings, TrialError, Unusable
+from benchkit.basics.names import shown_line
+from benchkit.basics.values import JSON, Message, Reply, Request
+from benchkit.network.asking import ask
+from benchkit.network.carrier import Call
+from benchkit.network.exchange import Client
+from benchkit.network.host import Address, address_of, with_key
+from benchkit.network.looking import NoAnswer
+from benchkit.network.openai_replies import Completions, Signature
+from benchkit.network.openai_server import Listed, Props, find_listed, listed_models, name_only, pins, props
+from benchkit.systems.patience import CHECK_S, LOAD_S, Patience, SignsOfLife, model_changed, probe_messages
+from benchkit.systems.system import Loaded, SystemOptions
+from benchkit.tasks.task import prompt_of
+
+BASE_URL, API_KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
+DEFAULT_PORT = 8080  # llama-server's
+FIXED: Mapping[str, JSON] = {"stream": True, "stream_options": {"include_usage": True}}
+GENERAL_OPTIONS: Mapping[str, JSON] = {"temperature": 1.0, "top_p": 0.95, "max_tokens": 1024}
+"""For any task, and known to every server; an option that a server does not know is an error at some of them."""
+BY_SCHEMA: Mapping[str, JSON] = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True}}
+"""How a schema is asked for; the schema itself stands beside `strict`."""
+REFUSED, NO_SCHEMA = "refused by the server", "the task has no schema"
+NOTHING, FINGERPRINT = "nothing", "system_fingerprint"
+_LENGTHS = ("max_tokens", "max_completion_tokens")
+_NOT_OPTIONS = ("model", "messages", "seed", "n", "response_format", *FIXED)
+_PROBE_TOKENS = 16  # some servers call a limit of 1 an error
+_PROBE_SCHEMA: Mapping[str, JSON] = {
+    "type": "object", "properties": {"yes": {"type": "boolean"}}, "required": ["yes"], "additionalProperties": False}
+_MOST_NAMES_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model by the name that its server knows it by, and the options of its requests."""
+
+    name: str
+    options: Mapping[str, JSON]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What the server said when it was opened; `takes_schema` is None where the task has none."""
+
+    listed: Listed | None
+    props: Props | None
+    signature: Signature
+    takes_schema: bool | None
+    load_s: float
+
+    @property
+    def build(self) -> str | None:
+        """The build of the server, as far as it says it."""
+        return None if self.props is None else self.props.build
+
+    @property
+    def pinned_by(self) -> str:
+        """What a change of the model would show in: `system_fingerprint`, or `nothing`."""
+        return FINGERPRINT if pins(self.signature.fingerprint, self.build) else NOTHING
+
+    @property
+    def served(self) -> Mapping[str, JSON]:
+        """All that the server says of the model, for the settings: its build is no part of it."""
+        facts: dict[str, JSON] = {}
+        for said in (self.listed, self.props):
+            facts.update(said.facts if said else {})
+        if self.signature.model is not None:
+            facts["model"] = name_only(self.signature.model)
+        if self.pinned_by == FINGERPRINT:
+            facts[FINGERPRINT] = self.signature.fingerprint
+        return facts
+
+
+class OpenAISystem:
+    """A model behind /v1/chat/completions."""
+
+    def __init__(self, model: Model, options: SystemOptions) -> None:
+        """Connect to nothing yet. Raises Unusable for a bad address, name or set of options, and for an exposed key."""
+        _check_model(model)
+        self._model, self._around = model, options
+        self._client = Client(_address(options), options.clock, options.stop)
+        self._patience = Patience(self._client, self._gone)
+        self._opened: Opened | None = None
+
+    def open(self) -> Mapping[str, JSON]:
+        """Reach the server, and learn who answers by asking for a few tokens. Raises Surroundings."""
+        listed = self._listed()
+        said = props(self._client, self._now() + CHECK_S)
+        start = self._now()
+        takes_schema, signature = self._first_tokens()
+        self._opened = Opened(listed, said, signature, takes_schema, self._now() - start)
+        if self._opened.pinned_by == NOTHING:
+            self._around.say(self._not_pinned(self._opened))
+        server = "llama.cpp" if said else listed.server if listed else "openai-compatible"
+        environment: dict[str, JSON] = {"server": server, "server_version": self._opened.build}
+        address = self._client.address
+        return environment if address.is_loopback else {**environment, "host": address.host}
+
+    def settings(self) -> Mapping[str, JSON]:
+        """All that a request holds besides messages, schema and seed, and what the server says of the model."""
+        opened = self._opened
+        return {"api": "/v1/chat/completions", "model": self._model.name, **FIXED,
+                "options": dict(self._model.options), "response_format": self._response_format(),
+                "served": opened.served if opened else None, "pinned_by": opened.pinned_by if opened else None}
+
+    def body_of(self, request: Request) -> Mapping[str, JSON]:
+        """The exact JSON that is sent for a request."""
+        schema = None if self._opened and self._opened.takes_schema is False else request.schema
+        return self._body(request.messages, request.seed, schema)
+
+    def warm(self) -> Loaded:
+        """What loading took: the tokens asked for by `open` had to wait for it."""
+        opened = self._opened
+        if opened is None:
+            return Loaded(0.0)
+        lengths = [said.context_length for said in (opened.props, opened.listed) if said is not None]
+        return Loaded(opened.load_s, next((length for length in lengths if length), None), opened.served)
+
+    def answer(self, request: Request) -> Reply:
+        """One whole reply, from the model that was opened. Raises TrialError, Interrupted."""
+        completions = Completions()
+        reply, _ = self._patience.ask(
+            completions.dialect, _completion(self.body_of(request)), lambda: self._probe(request), request.deadline)
+        self._check_still_served(completions.signature, reply)
+        return reply
+
+    def close(self) -> None:
+        """Nothing to let go of: each request had its own connection."""
+
+    def _now(self) -> float:
+        return self._around.clock.monotonic()
+
+    def _body(self, messages: Sequence[Message], seed: int, schema: Mapping[str, JSON] | None) -> dict[str, JSON]:
+        body = {"model": self._model.name, "messages": messages, **FIXED, **self._model.options, "seed": seed}
+        return body if schema is None else {**body, "response_format": _by_schema(schema)}
+
+    def _response_format(self) -> JSON:
+        if self._opened is None:
+            return None
+        if self._opened.takes_schema is None:
+            return NO_SCHEMA
+        return BY_SCHEMA if self._opened.takes_schema else REFUSED
+
+    def _probe(self, request: Request) -> Call:
+        return _completion({**self._body(probe_messages(request), request.seed, None), **self._length(1)})
+
+    def _length(self, tokens: int) -> Mapping[str, JSON]:
+        return {key: tokens for key in _LENGTHS if key in self._model.options}
+
+    def _listed(self) -> Listed | None:
+        """The model in the server's list; None where it keeps none. Raises Surroundings."""
+        try:
+            models = listed_models(self._client, self._now() + CHECK_S)
+        except NoAnswer:
+            return None  # the first tokens will tell whether anybody is there
+        found = find_listed(models, self._model.name)
+        if found is None and models:
+            names = [shown_line(name_only(model.id), 80) for model in models]
+            more = f" and {len(names) - _MOST_NAMES_SHOWN} more" if len(names) > _MOST_NAMES_SHOWN else ""
+            raise Surroundings(f"the server at {self._client.address.url} has no model {self._model.name}; it has "
+                               f"{', '.join(names[:_MOST_NAMES_SHOWN])}{more}")
+        return found
+
+    def _first_tokens(self) -> tuple[bool | None, Signature]:
+        """Whether the server takes a schema (None: the task has none), and who answers. Raises Surroundings."""
+        schema = self._schema()
+        try:
+            return (None if schema is None else True), self._ask_for_tokens(schema)
+        except TrialError as error:
+            if schema is None or error.type != "ServerError" or error.stops:
+                raise self._unasked(error) from None
+            refusal = error
+        try:
+            signature = self._ask_for_tokens(None)
+        except TrialError as error:
+            raise self._unasked(error) from None
+        self._around.say(f"the server takes no schema ({refusal.message}): none is sent, and the settings say so")
+        return False, signature
+
+    def _schema(self) -> Mapping[str, JSON] | None:
+        around = self._around
+        return prompt_of(around.task, around.cases[0]).schema if around.task and around.cases else _PROBE_SCHEMA
+
+    def _ask_for_tokens(self, schema: Mapping[str, JSON] | None) -> Signature:
+        body = {**self._body([{"role": "user", "content": "Say yes."}], 1, schema), **self._length(_PROBE_TOKENS)}
+        completions = Completions()
+        ask(self._client, completions.dialect, _completion(body), self._now() + LOAD_S,
+            SignsOfLife(self._around, f"loading {self._model.name}"))
+        return completions.signature
+
+    def _unasked(self, error: TrialError) -> Surroundings:
+        url = self._client.address.url
+        if error.type == "Unreachable":
+            return Surroundings(f"no server at {url} ({error.message}): start it, name another with --host or "
+                                f"{BASE_URL}, or run without a model: python3 bench.py --system baselines:keywords")
+        wants_key = error.message.startswith("HTTP 401") and self._client.address.key is None
+        hint = f"; the key goes into {API_KEY}" if wants_key else ""
+        return Surroundings(f"{self._model.name} at {url} could not be asked: {error.stops or error.message}{hint}")
+
+    def _not_pinned(self, opened: Opened) -> str:
+        known = ", ".join(key for key in opened.served if key != "model")
+        ollama = f"; --system ollama:{self._model.name} pins by digest" if opened.listed and (
+            opened.listed.server == "ollama") else ""
+        return (f"nothing pins {self._model.name}: its server gives no digest and no fingerprint of the model, only "
+                f"{known or 'its name'}; other weights under this name would not show{ollama}")
+
+    def _gone(self, deadline: float) -> str | None:
+        """The sentence for a server that does not answer at all; None if it does, whatever it says."""
+        answer = self._client.send(Call("GET", "/models"), self._patience.look_until(deadline))
+        if answer.status is not None:
+            return None
+        return f"the server at {self._client.address.url} is gone: start it again, then the same command goes on"
+
+    def _check_still_served(self, now: Signature, reply: Reply) -> None:
+        """Raise TrialError (ModelChanged) if the reply is signed by another model than the one that was opened."""
+        if self._opened is None:
+            return
+        before = self._opened.signature
+        pairs = [("model", before.model, now.model)]
+        if self._opened.pinned_by == FINGERPRINT:
+            pairs.append((FINGERPRINT, before.fingerprint, now.fingerprint))
+        for what, was, is_now in pairs:
+            if was is not None and is_now != was:
+                said = "not said" if is_now is None else shown_line(name_only(is_now), 80)
+                raise model_changed(f"the {what} of {self._model.name} is now {said}; the run began with "
+                                    f"{shown_line(name_only(was), 80)}", reply)
+
+
+def openai_system(name: str, options: SystemOptions) -> OpenAISystem:
+    """`openai:MODEL`: the model of that name, with options that suit any task."""
+    return OpenAISystem(Model(name, GENERAL_OPTIONS), options)
+
+
+def _completion(body: Mapping[str, JSON]) -> Call:
+    return Call("POST", "/chat/completions", json.dumps(body, ensure_ascii=True).encode("ascii"))
+
+
+def _by_schema(schema: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
+
+
+def _address(options: SystemOptions) -> Address:
+    """Where the server is, with the key for it. Without a path, `/v1` is meant."""
+    given, given_as = options.host, "--host"
+    if given is None:
+        given, given_as = options.environment.get(BASE_URL, ""), BASE_URL
+    address = address_of(given, given_as, DEFAULT_PORT)
+    address = replace(address, prefix=address.prefix or "/v1")
+    # a key belongs to a server that somebody named, not to whatever listens at the default address
+    return with_key(address, options.environment.get(API_KEY, ""), API_KEY) if given.strip() else address
+
+
+def _check_model(model: Model) -> None:
+    name = shown_line(model.name, 100)
+    if not model.name or not all("!" <= letter <= "~" for letter in model.name):
+        raise Unusable(f"the model {name}: a model is named in printable ASCII without spaces")
+    own = [key for key in _NOT_OPTIONS if key in model.options]
+    if own:
+        raise Unusable(f"the options of {name} hold {', '.join(own)}: the kit says that itself")
+    lengths = [model.options[key] for key in _LENGTHS if key in model.options]
+    if not isinstance(model.options.get("temperature"), int | float) or not lengths:
+        raise Unusable(f"the options of {name} need a temperature and max_tokens: defaults differ between servers")
+    if not all(isinstance(length, int) and length >= 1 for length in lengths):
+        raise Unusable(f"the options of {name}: {' or '.join(_LENGTHS)} must be 1 or more")

@@ -1,0 +1,97 @@
+"""What every system with a server does around its requests: it waits, says so, and leaves nothing to the next trial.
+
+What does not live here: one request and its retries (network/asking.py), and any server in particular.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from benchkit.basics.errors import TrialError
+from benchkit.basics.values import Message, Reply, Request
+from benchkit.network.asking import Dialect, ask
+from benchkit.network.carrier import Call, Ending
+from benchkit.network.exchange import Client
+from benchkit.systems.system import SystemOptions
+
+LOAD_S = 600.0
+"""A model has this long to be loaded."""
+SIGN_OF_LIFE_S = 10.0
+CHECK_S = 5.0
+GRACE_S = 0.4
+"""A reply that came just in time is still checked, in two looks at most: a trial may end a second late, no more."""
+_LEAVES_THE_SERVER_BUSY = ("Timeout", "ReplyTooLarge", "BadReply")
+
+
+class SignsOfLife:
+    """Called while a model loads; says so every 10 seconds. `what` is `loading smollm2:135m`."""
+
+    def __init__(self, around: SystemOptions, what: str) -> None:
+        self._around, self._what, self._said = around, what, 0
+        self._start = around.clock.monotonic()
+
+    def __call__(self) -> None:
+        """A slice of the wait has passed."""
+        passed = self._around.clock.monotonic() - self._start
+        if passed >= (self._said + 1) * SIGN_OF_LIFE_S:
+            self._said = int(passed / SIGN_OF_LIFE_S)
+            self._around.say(f"{self._what}: {passed:.0f} s so far")
+
+
+class Patience:
+    """Asks one server trial after trial. `gone` says (until a deadline) whether it is there; None if it is."""
+
+    def __init__(self, client: Client, gone: Callable[[float], str | None]) -> None:
+        self._client, self._gone = client, gone
+        self._gave_up = False
+
+    def ask(self, dialect: Dialect, call: Call, probe: Callable[[], Call], deadline: float) -> tuple[Reply, float]:
+        """One whole reply, and the deadline that holds for looks at the server behind it.
+
+        A server may go on generating after its client has left: where the last request was given up, a probe goes
+        first, and its time is not this trial's. Raises TrialError, Interrupted.
+        """
+        waited_s = self._wait_for_leftovers(probe, deadline) if self._gave_up else 0.0
+        try:
+            reply = ask(self._client, dialect, call, deadline + waited_s)
+        except TrialError as error:
+            error.waited_s += waited_s
+            self._gave_up = error.type in _LEAVES_THE_SERVER_BUSY
+            if error.type == "Unreachable":
+                error.stops = self._gone(deadline + waited_s)
+            raise
+        return replace(reply, waited_s=reply.waited_s + waited_s), deadline + waited_s
+
+    def look_until(self, deadline: float) -> float:
+        """The end of a look at the server that belongs to a trial with this deadline."""
+        now = self._client.clock.monotonic()
+        return min(max(deadline, now + GRACE_S), now + CHECK_S)
+
+    def _wait_for_leftovers(self, probe: Callable[[], Call], deadline: float) -> float:
+        start = self._client.clock.monotonic()
+        answer = self._client.send(probe(), deadline)
+        waited_s = self._client.clock.monotonic() - start
+        if answer.ending is Ending.TIMEOUT:
+            raise TrialError("Timeout", "the server was busy all the time with a request that was given up before",
+                             waited_s=waited_s)
+        self._gave_up = False
+        return waited_s
+
+
+def probe_messages(request: Request) -> list[Message]:
+    """What a probe asks: the system message alone and a dot, so that the cache is as after any other case."""
+    before: list[Message] = [message for message in request.messages if message["role"] == "system"]
+    return [*before, {"role": "user", "content": "."}]
+
+
+def model_changed(message: str, reply: Reply) -> TrialError:
+    """The error for a whole reply of another model than the one that the run began with."""
+    return with_reply(TrialError("ModelChanged", message, stops=(
+        f"{message}: restore it and add --retry-errors, take another --log, or add --changed rerun")), reply)
+
+
+def with_reply(error: TrialError, reply: Reply) -> TrialError:
+    """The error for a whole reply that does not count: its text is kept."""
+    error.partial, error.latency_s = reply.output, reply.latency_s
+    error.retries, error.waited_s = reply.retries, reply.waited_s
+    return error
