@@ -10,10 +10,12 @@ import time
 import unittest
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from tests.board_door import GATE, BoardDoor
 from tests.boards_packs import PACK, put_pack
 from tests.doors import ROOT
+from tests.fake_ollama import FakeOllama
 
 
 class Running(BoardDoor):
@@ -444,6 +446,29 @@ def system(name, options):
         self.assertEqual(6, self.calls()["poet"])
         self.well("run jobs/tiny.toml --regen")
         self.assertEqual(12, self.calls()["poet"])
+
+
+class AModelOfOllama(BoardDoor):
+    def test_it_plays_both_geometries_of_the_example_pack(self) -> None:
+        shutil.copytree(ROOT / "packs" / "early_warning", self.home / "packs" / "early_warning")
+        for geometry in ("single", "gated"):
+            tables = "[limits]\nsteps = 3\n[batch_gate]\nleast_questions = 3\nmost_blind_score = 1.0\n"
+            self.job(geometry, tables, pack='"early_warning"', count="3", geometry=f'"{geometry}"', trials="1",
+                     systems='["baselines:silent", "model_triage:smollm2:135m"]')
+            with FakeOllama() as server, mock.patch.dict(os.environ, {"OLLAMA_HOST": server.host}):
+                server.answer = lambda model, messages, seed: '{"buy": "alerts"}'
+                told = self.well(f"run jobs/{geometry}.toml")
+                self.assertIn("6 new cells, 0 of 6 planned cells left\ntrace self-consistent", told)
+                self.assertEqual(3 if geometry == "single" else 9, len(server.chats()))
+                settings = self.batch_json(geometry)["systems"]["model_triage:smollm2:135m"]["settings"]
+                self.assertIn("5a" * 32, str(settings))
+
+    def test_a_server_that_is_not_there_is_exit_code_3_and_the_baselines_stay(self) -> None:
+        self.job(systems='["baselines:even", "model_triage:smollm2:135m"]')
+        self.well("run jobs/tiny.toml --offline")
+        with mock.patch.dict(os.environ, {"OLLAMA_HOST": "127.0.0.1:1"}):
+            told = self.refused("run jobs/tiny.toml", code=3)
+        self.assertIn("127.0.0.1:1", told)
 
 
 class FreshCopy(unittest.TestCase):
