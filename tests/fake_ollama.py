@@ -210,11 +210,16 @@ class FakeOllama:
     def text_of(self, seen: Seen) -> str:
         """The answer to a chat: by `answer`, or one that fits the schema."""
         body = seen.body
-        seed = body["options"]["seed"]
+        return self.text_for(body["model"], body["messages"], body["options"]["seed"], body.get("format"))
+
+    def text_for(
+        self, model: str, messages: Sequence[Mapping[str, str]], seed: int, schema: Mapping[str, Any] | None,
+    ) -> str:
+        """The answer to these messages with this seed, in whatever form they came."""
         if self.answer is not None:
-            return self.answer(body["model"], body["messages"], seed)
-        mark = hashlib.sha256(json.dumps([body["model"], body["messages"], seed]).encode()).hexdigest()
-        return json.dumps(_fitting(body.get("format") or {"type": "string"}, random.Random(mark)))
+            return self.answer(model, messages, seed)
+        mark = hashlib.sha256(json.dumps([model, messages, seed]).encode()).hexdigest()
+        return json.dumps(_fitting(schema or {"type": "string"}, random.Random(mark)))
 
 
 def _is_chat(seen: Seen) -> bool:
