@@ -1,10 +1,10 @@
-"""Names that are safe to show, and safe as file names."""
+"""Names that are safe to show, and safe as file names; how many there are, in words."""
 from __future__ import annotations
 
 import re
 import unittest
 
-from benchkit.basics.names import file_stem, shown, shown_line
+from benchkit.basics.names import count_of, file_stem, names_of, shown, shown_line
 
 
 class Showing(unittest.TestCase):
@@ -45,6 +45,19 @@ class FileNames(unittest.TestCase):
     def test_two_names_never_share_a_file(self) -> None:
         names = ["smollm2:135m", "smollm2/135m", "smollm2-135m", "SMOLLM2:135m", "smollm2:135m ", "a" * 101]
         self.assertEqual(len(names), len({file_stem(name) for name in names}))
+
+
+class InWords(unittest.TestCase):
+    def test_one_is_not_many(self) -> None:
+        self.assertEqual((count_of(1, "case"), count_of(0, "case"), count_of(2, "entry", "entries")),
+                         ("1 case", "0 cases", "2 entries"))
+
+    def test_a_few_names_are_told_and_the_rest_is_counted(self) -> None:
+        self.assertEqual(names_of("abcde"), "a, b, c, d, e")
+        self.assertEqual(names_of("abcdefg"), "a, b, c, d, e and 2 more")
+
+    def test_hostile_names_stay_on_their_line(self) -> None:
+        self.assertEqual(names_of(["a\nb", "\x1b[2J"]), "a\\nb, \\x1b[2J")
 
 
 if __name__ == "__main__":

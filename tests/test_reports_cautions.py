@@ -5,14 +5,7 @@ import unittest
 from dataclasses import replace
 
 from benchkit.recordings.run_record import RunRecord
-from benchkit.reports.cautions import (
-    Caution,
-    complete_rounds,
-    count_of,
-    names_of,
-    session_differences,
-    temperature_of,
-)
+from benchkit.reports.cautions import Caution, complete_rounds, session_differences, temperature_of
 from benchkit.reports.run_report import report_of
 from benchkit.statistics.intervals import anytime
 from tests.reports_samples import SESSION, WORKED_SUITE, changed, record, result
@@ -155,13 +148,6 @@ class Percentiles(unittest.TestCase):
 
 
 class Words(unittest.TestCase):
-    def test_one_is_not_many(self) -> None:
-        self.assertEqual((count_of(1, "case"), count_of(0, "case"), count_of(2, "entry", "entries")),
-                         ("1 case", "0 cases", "2 entries"))
-
-    def test_hostile_ids_stay_on_their_line(self) -> None:
-        self.assertEqual(names_of(["a\nb", "\x1b[2J"]), "a\\nb, \\x1b[2J")
-
     def test_codes_have_one_form(self) -> None:
         run = replace(changed(record({"A": "--", "B": "n-"}), seed=1, finish="length", attempts=2, output=""),
                       sessions=(SESSION, replace(SESSION, hardware=None)), settings={**WARM, "parallel": 2})

@@ -5,6 +5,7 @@ import unittest
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from unittest.mock import call, patch
 
 from benchkit.basics.values import ErrorFacts, Timings, Usage
 from benchkit.reports.case_rows import by_case, case_rows, in_state, never_passed
@@ -14,7 +15,7 @@ from benchkit.reports.run_report import report_of
 from benchkit.reports.speed import latency_of, speed_of
 from benchkit.reports.tags import tag_rows
 from benchkit.statistics.estimators import State
-from benchkit.statistics.intervals import Interval
+from benchkit.statistics.intervals import wilson
 from benchkit.statistics.percentiles import Latency
 from tests.reports_samples import SESSION, WORKED_SUITE, case, changed, record, result
 
@@ -96,14 +97,9 @@ class Extremes(unittest.TestCase):
                          [(2, 1, 1), (2, 0, 0)])
 
     def test_an_interval_is_made_once_for_equal_counts(self) -> None:
-        calls = []
-
-        def interval(passed: int, trials: int) -> Interval:
-            calls.append((passed, trials))
-            return Interval(0.0, 1.0)
-
-        case_rows(by_case(record({"A": "++", "B": "++", "C": "+-"})), interval)
-        self.assertEqual(calls, [(2, 2), (1, 2)])
+        with patch("benchkit.reports.case_rows.wilson", wraps=wilson) as interval:
+            case_rows(by_case(record({"A": "++", "B": "++", "C": "+-"})))
+        self.assertEqual(interval.call_args_list, [call(2, 2), call(1, 2)])
 
 
 class WhyTrialsFailed(unittest.TestCase):

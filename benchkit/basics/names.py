@@ -1,4 +1,4 @@
-r"""Names that are safe to show and safe to use as a file name.
+r"""Names that are safe to show and safe to use as a file name; how many there are, in words.
 
 What does not live here: escaping for HTML, Markdown and CSV (reports/).
 """
@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 
+MOST_NAMED = 5
+"""So many names stand in a sentence; the rest is counted."""
 _PLAIN = re.compile(r"[a-z0-9._-]{1,100}")
 _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?")
@@ -28,6 +31,18 @@ def shown_line(text: str, most: int = 200) -> str:
 def _escape(found: re.Match[str]) -> str:
     code = ord(found.group())
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def names_of(names: Iterable[str]) -> str:
+    """The first few names, and how many more."""
+    told = [shown_line(name, 60) for name in names]
+    more = len(told) - MOST_NAMED
+    return ", ".join(told[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def count_of(number: int, one: str, many: str | None = None) -> str:
+    """`1 case`, `2 cases`."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def file_stem(name: str) -> str:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import count_of, shown_line
 from benchkit.boards.board_values import Board, Payload, Purchase, SampledAnswer, SampledCase, Seen
 from benchkit.boards.board_words import LONGEST_LINE, PLACES, SAMPLED, score_text, short_name
 from benchkit.pages.markdown import Markdown, block, bullets, code, folded, heading, paragraph, table, warning, words
-from benchkit.reports.cautions import count_of
 from benchkit.reports.figures_as_text import NOT_AVAILABLE
 from benchkit.reports.markdown_parts import LONGEST_NAME, LONGEST_TEXT, left, own, right
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from benchkit.basics.names import count_of
 from benchkit.boards.board_page_parts import line, name, synthetic_badge
 from benchkit.boards.board_values import Board, Making
 from benchkit.boards.board_words import (
@@ -21,7 +22,6 @@ from benchkit.pages.html import Child, Html, joined
 from benchkit.pages.marks import Tone, badge
 from benchkit.pages.parts import code, facts, fold
 from benchkit.pages.tables import Column, table
-from benchkit.reports.cautions import count_of
 
 MOST_DROPPED = 200
 

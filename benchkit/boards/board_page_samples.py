@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import count_of, shown_line
 from benchkit.boards.board_page_parts import line, name, synthetic_badge
 from benchkit.boards.board_page_timeline import timeline_of
 from benchkit.boards.board_values import Board, Payload, Purchase, SampledAnswer, SampledCase, Seen
@@ -16,7 +16,6 @@ from benchkit.pages.html import Child, Html, element, joined, whole
 from benchkit.pages.marks import Tone, badge, mark
 from benchkit.pages.parts import article, callout, code, facts, fold, link, paragraph, text_block
 from benchkit.pages.tables import Column, number_column, table
-from benchkit.reports.cautions import count_of
 
 MOST_LINES, MOST_CHARACTERS = 40, 4_000
 """Of an answer or a purchase; the whole of it stands in responses.jsonl and trace.jsonl."""

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from benchkit import VERSION
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import count_of, shown_line
 from benchkit.boards.batch import BLOCKED, COMPLETE, OPEN, PUBLISHED
 from benchkit.boards.board_values import Banner, Board, Making, Readings, Score, Standing, SystemFacts
 from benchkit.boards.usage import CACHE_ONLY, NOT_REPORTED, Tokens
-from benchkit.reports.cautions import count_of
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, number, percent, spread
 
 LONGEST_NAME, LONGEST_LINE = 80, 400

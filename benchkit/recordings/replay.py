@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import names_of, shown_line
 from benchkit.basics.values import Case
 from benchkit.disk.whole_files import open_to_read
 from benchkit.recordings.converting import recording_of
@@ -20,7 +20,6 @@ from benchkit.tasks.task import Task, prompt_of
 from benchkit.trial_log.reader import read_log
 
 REPLAY = "replay:"
-MOST_NAMED = 5
 _CLOSING = re.compile(rb',"sum":"[0-9a-f]{16}"\}\r?$', re.MULTILINE)
 _HEAD_BYTES = 2**18
 
@@ -109,6 +108,4 @@ def _check_asks(recording: Recording, place: str, task: Task, cases: Sequence[Ca
 
 
 def _named(ids: Sequence[str]) -> str:
-    names = ", ".join(shown_line(name, 60) for name in ids[:MOST_NAMED])
-    more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
-    return f"{'case' if len(ids) == 1 else 'cases'} {names}{more}"
+    return f"{'case' if len(ids) == 1 else 'cases'} {names_of(ids)}"

@@ -4,7 +4,7 @@ What does not live here: the suite as a whole (statistics/suites.py).
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -68,13 +68,13 @@ class CaseRow:
         return abs(2 * self.passed - self.n) / self.n if self.n else 0.0
 
 
-def case_rows(cases: Iterable[CaseTrials], interval_of: Callable[[int, int], Interval] = wilson) -> tuple[CaseRow, ...]:
-    """A row for each case, in order. `interval_of(passed, n)` gives the interval."""
+def case_rows(cases: Iterable[CaseTrials]) -> tuple[CaseRow, ...]:
+    """A row for each case, in order."""
     intervals: dict[Counts, Interval] = {}
     rows = []
     for case in cases:
         if case.counts not in intervals:
-            intervals[case.counts] = interval_of(case.counts.passed, case.counts.completed)
+            intervals[case.counts] = wilson(case.counts.passed, case.counts.completed)
         rows.append(_row(case, intervals[case.counts]))
     return tuple(rows)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchkit.basics.canonical import canonical
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import count_of, names_of, shown_line
 from benchkit.basics.values import JSON
 from benchkit.recordings.pieces import SessionFacts
 from benchkit.recordings.run_record import Result, RunRecord
@@ -17,9 +17,6 @@ from benchkit.reports.speed import LatencyColumn, Speed
 from benchkit.statistics.intervals import anytime
 from benchkit.statistics.percentiles import PERCENTS, TRIALS_NEEDED
 from benchkit.statistics.suites import Coverage
-
-NAMED = 5
-"""So many ids stand in a sentence; the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +40,6 @@ class Run:
 def cautions_of(run: Run) -> tuple[Caution, ...]:
     """All cautions of a run, those that touch most figures first."""
     return tuple(caution for find in _FINDERS for caution in find(run))
-
-
-def count_of(number: int, one: str, many: str | None = None) -> str:
-    """`1 case`, `2 cases`."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
-
-
-def names_of(ids: Iterable[str]) -> str:
-    """The first few ids, and how many more."""
-    names = [shown_line(name, 60) for name in ids]
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _above_k_max(run: Run) -> Iterator[Caution]:

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from benchkit.basics.canonical import canonical
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import count_of, names_of, shown_line
 from benchkit.recordings.run_record import Judge, JudgedCase, RunRecord
-from benchkit.reports.cautions import count_of, names_of
 
 
 @dataclass(frozen=True, slots=True)

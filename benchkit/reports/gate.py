@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from benchkit.basics.names import count_of
 from benchkit.recordings.run_record import Totals
-from benchkit.reports.cautions import count_of
 from benchkit.reports.comparison import Comparison
 from benchkit.reports.figures_as_text import percent, points, probability
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchkit.reports.cautions import count_of
+from benchkit.basics.names import count_of
 from benchkit.reports.figures_as_text import percent, spread
 from benchkit.reports.run_report import RunReport
 from benchkit.statistics.estimators import State

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from benchkit import VERSION
 from benchkit.basics.canonical import canonical
+from benchkit.basics.names import count_of
 from benchkit.pages.markdown import Markdown, bullets, code, folded, paragraph, table, words
-from benchkit.reports.cautions import count_of
 from benchkit.reports.circumstances import ending_of, hardware_of, limits_of
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, seconds
 from benchkit.reports.markdown_parts import FEW_ROWS, LONGEST_TEXT, left, own, right

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from benchkit.basics.names import count_of
 from benchkit.pages.markdown import Markdown, code, folded, paragraph, table, words
 from benchkit.reports.case_rows import CaseRow, in_state, never_passed
-from benchkit.reports.cautions import count_of
 from benchkit.reports.columns import clipped
 from benchkit.reports.confusion import Confusion
 from benchkit.reports.figures_as_text import percent, share, spread

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from benchkit.basics.names import count_of
 from benchkit.pages.markdown import Markdown, bullets, code, folded, heading, paragraph, strong, table, warning, words
 from benchkit.reports.case_differences import CaseDifference, Outcome
 from benchkit.reports.case_rows import in_state, never_passed
-from benchkit.reports.cautions import count_of
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent, points, points_spread, probability, share
 from benchkit.reports.latency_ratio import LatencyRatio

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from benchkit.basics.names import count_of
 from benchkit.pages.markdown import Markdown, MarkdownColumn, folded, paragraph, table
-from benchkit.reports.cautions import count_of
 
 LONGEST_NAME = 60
 """Of ids, names and tags, so many characters stand in a cell."""

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from benchkit.basics.names import count_of
 from benchkit.pages.markdown import Markdown, MarkdownColumn, code, paragraph, table
-from benchkit.reports.cautions import count_of
 from benchkit.reports.figures_as_text import percent, share, spread
 from benchkit.reports.markdown_parts import LONGEST_NAME, cut_table, left, own, right
 from benchkit.reports.run_report import FLAKE, RunReport

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from benchkit import VERSION
 from benchkit.basics.canonical import canonical
+from benchkit.basics.names import count_of
 from benchkit.pages.html import Child, Html, joined
 from benchkit.pages.parts import code, facts, fold, paragraph
 from benchkit.pages.tables import Column, number_column, table
 from benchkit.recordings.pieces import SessionFacts
-from benchkit.reports.cautions import count_of, temperature_of
+from benchkit.reports.cautions import temperature_of
 from benchkit.reports.circumstances import ending_of, hardware_of, limits_of
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, seconds
 from benchkit.reports.page_parts import line, name

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import count_of, shown_line
 from benchkit.pages.html import Child, Html, joined, whole
 from benchkit.pages.marks import Part, Tone, badge, legend, mark, stacked_bar
 from benchkit.pages.parts import paragraph
@@ -14,7 +14,6 @@ from benchkit.pages.row_chart import Bar, RowTitles
 from benchkit.pages.tables import Column, mark_column, number_column, table
 from benchkit.recordings.run_record import Result
 from benchkit.reports.case_rows import CaseRow
-from benchkit.reports.cautions import count_of
 from benchkit.reports.figures_as_text import percent
 from benchkit.reports.page_parts import cut_bars, linked, name, quiet, tone_of, tone_of_trial, words_of
 from benchkit.reports.page_run import MOST_ROWS, RunOnPage, places_by_trouble

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import count_of, shown_line
 from benchkit.pages.html import Child, Html, element, joined
 from benchkit.pages.marks import badge
 from benchkit.pages.parts import bullets, code, fold, paragraph, side_by_side, text_block
 from benchkit.recordings.run_record import Result
 from benchkit.reports.answer_groups import AnswerGroup, ranges_of
-from benchkit.reports.cautions import count_of
 from benchkit.reports.failures import failed_checks
 from benchkit.reports.page_parts import line, name, quiet, tone_of, tone_of_trial, value_text, words_of
 from benchkit.reports.page_run import LONGEST_TEXT, DetailedCase, RunOnPage

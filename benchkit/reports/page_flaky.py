@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from benchkit.basics.names import count_of
 from benchkit.pages.html import Child, Html, element, joined
 from benchkit.pages.marks import badge
 from benchkit.pages.parts import fold, paragraph, side_by_side
 from benchkit.recordings.run_record import Result
 from benchkit.reports.case_rows import in_state
-from benchkit.reports.cautions import count_of
 from benchkit.reports.failures import failed_checks
 from benchkit.reports.output_pairs import OutputPair, Parted, field_differences, output_pair, parted
 from benchkit.reports.page_parts import line, linked, name, quiet, tone_of, tone_of_trial
@@ -47,12 +47,12 @@ def _case(run: RunOnPage, place: int, pair: OutputPair, is_open: bool) -> Html:
     summary = joined(name(row.id), f" passed {passed_cell(row)} ", badge(tone_of(row), str(row.state)))
     passed, failed = pair.passed.output or "", pair.failed.output or ""
     return fold(
-        summary, _checks(run, place, pair.failed), _difference(passed, failed),
+        summary, _checks(pair.failed), _difference(passed, failed),
         side_by_side(_output(run, place, pair.passed, parted(passed, failed)),
                      _output(run, place, pair.failed, parted(failed, passed))), is_open=is_open)
 
 
-def _checks(run: RunOnPage, place: int, failed: Result) -> Html:
+def _checks(failed: Result) -> Html:
     explain = failed.explain or {}
     told = "; ".join(line(f"{check}: {explain[check]}" if check in explain else check)
                      for check in failed_checks(failed))

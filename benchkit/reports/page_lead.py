@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from benchkit.basics.names import count_of
 from benchkit.pages.html import Html, element, joined
 from benchkit.pages.marks import Tone
 from benchkit.pages.parts import Figure, bullets, callout, code, facts, figures
 from benchkit.reports.case_rows import in_state
-from benchkit.reports.cautions import Caution, count_of
+from benchkit.reports.cautions import Caution
 from benchkit.reports.figures_as_text import share, spread
 from benchkit.reports.headline import headline_of
 from benchkit.reports.page_parts import open_percent, sentence

@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from benchkit.basics.names import count_of
 from benchkit.pages.html import Child, Html, joined, whole
 from benchkit.pages.marks import Tone
 from benchkit.pages.parts import article, callout, facts, fold, paragraph
 from benchkit.pages.row_chart import Difference, RowTitles, difference_chart
 from benchkit.reports.case_differences import CaseDifference, Outcome
 from benchkit.reports.case_rows import CaseRow
-from benchkit.reports.cautions import count_of
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures_as_text import share
 from benchkit.reports.page_lead import warnings

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from benchkit.basics.names import count_of
 from benchkit.pages.curve_chart import Curve, CurveChart, curve_chart
 from benchkit.pages.html import Child, Html, element, joined
 from benchkit.pages.marks import Tone
@@ -13,7 +14,6 @@ from benchkit.pages.parts import bullets, callout, link
 from benchkit.pages.row_chart import Bar, Difference, RowTitles, bar_chart, difference_chart
 from benchkit.pages.tables import Column, number_column, table
 from benchkit.reports.case_rows import in_state, never_passed
-from benchkit.reports.cautions import count_of
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent, points, probability, spread
 from benchkit.reports.page_lead import warnings

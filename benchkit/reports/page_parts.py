@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import count_of, shown_line
 from benchkit.basics.values import JSON
 from benchkit.pages.html import Child, Html, element, joined, whole
 from benchkit.pages.marks import Tone
@@ -17,7 +17,6 @@ from benchkit.pages.row_chart import Bar, RowTitles, bar_chart
 from benchkit.pages.tables import Column, table
 from benchkit.recordings.run_record import Result
 from benchkit.reports.case_rows import CaseRow
-from benchkit.reports.cautions import count_of
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent
 from benchkit.statistics.estimators import State
 from benchkit.statistics.suites import SuiteMetric

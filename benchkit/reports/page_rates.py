@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from benchkit.basics.names import count_of
 from benchkit.pages.curve_chart import Curve, CurveChart, Point, curve_chart
 from benchkit.pages.html import Html, element, joined, whole
 from benchkit.pages.marks import Part, Tone, legend, stacked_bar
 from benchkit.pages.parts import facts, fold, paragraph
 from benchkit.pages.row_chart import Bar, RowTitles
 from benchkit.pages.tables import Column, number_column, table
-from benchkit.reports.cautions import count_of
 from benchkit.reports.figures_as_text import percent, share, spread
 from benchkit.reports.page_parts import cut_bars, line, name, quiet
 from benchkit.reports.run_report import FLAKE, RunReport

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from benchkit.basics.names import count_of
 from benchkit.pages.distribution_chart import DistributionChart, Group, Percentile, distribution_chart
 from benchkit.pages.html import Html
 from benchkit.pages.parts import facts, paragraph
 from benchkit.pages.tables import Column, number_column, table
-from benchkit.reports.cautions import count_of
 from benchkit.reports.figures_as_text import number, percentile_cells, seconds
 from benchkit.reports.page_parts import quiet
 from benchkit.reports.run_report import RunReport

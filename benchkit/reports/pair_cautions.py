@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from benchkit.basics.names import count_of
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.case_differences import CaseDifference
-from benchkit.reports.cautions import Caution, count_of
+from benchkit.reports.cautions import Caution
 from benchkit.reports.figures_as_text import probability
 from benchkit.reports.latency_ratio import machines_differ
 from benchkit.statistics.paired import (

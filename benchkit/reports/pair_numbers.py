@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import TypeAlias
 
-from benchkit.basics.names import shown_line
-from benchkit.reports.cautions import count_of
+from benchkit.basics.names import count_of, shown_line
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, percent, points, points_spread, probability, share
 from benchkit.reports.latency_ratio import LatencyRatio, median_of

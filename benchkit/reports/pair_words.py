@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from benchkit.basics.names import shown_line
-from benchkit.reports.cautions import count_of
+from benchkit.basics.names import count_of, shown_line
 from benchkit.reports.comparison import ALPHA, Comparison, Pair, SideBySide
 from benchkit.reports.figures_as_text import percent, points_spread, probability
 from benchkit.statistics.paired import FEWEST_DIFFERING_CASES

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from benchkit.basics.names import count_of
 from benchkit.reports.case_rows import CaseRow, in_state, never_passed
-from benchkit.reports.cautions import count_of
 from benchkit.reports.columns import INDENT, LEAST_FLEXIBLE, WIDTH, clipped, left, right, table, width_of, wrapped
 from benchkit.reports.comparison import SideBySide
 from benchkit.reports.figures_as_text import percent, spread

@@ -48,23 +48,23 @@ def _case_lines(run: RunReport, case: JudgedCase, row: CaseRow, paint: Paint) ->
     yield from _value_lines(case.expected)
 
 
-def _value_lines(value: JSON, indent: str = BAR) -> Iterator[str]:
+def _value_lines(value: JSON) -> Iterator[str]:
     if isinstance(value, str):
-        yield from quoted(value, indent)
+        yield from quoted(value, BAR)
     elif isinstance(value, Mapping) and all(isinstance(one, str | int | float | None) for one in value.values()):
         for name, one in value.items():
-            yield from _named_lines(name, one, indent)
+            yield from _named_lines(name, one)
     else:
-        yield from quoted(json.dumps(value, indent=1, ensure_ascii=False), indent)
+        yield from quoted(json.dumps(value, indent=1, ensure_ascii=False), BAR)
 
 
-def _named_lines(name: str, value: JSON, indent: str) -> Iterator[str]:
+def _named_lines(name: str, value: JSON) -> Iterator[str]:
     text = value if isinstance(value, str) else json.dumps(value)
     if "\n" not in text:
-        yield from quoted(f"{name}: {text}", indent)
+        yield from quoted(f"{name}: {text}", BAR)
     else:
-        yield from quoted(f"{name}:", indent)
-        yield from quoted(text, indent + INDENT)
+        yield from quoted(f"{name}:", BAR)
+        yield from quoted(text, BAR + INDENT)
 
 
 def _trial_lines(result: Result, paint: Paint) -> Iterator[str]:
@@ -72,7 +72,7 @@ def _trial_lines(result: Result, paint: Paint) -> Iterator[str]:
     yield f"trial {result.trial}, seed {result.seed}: {tone(result.verdict)}"
     if result.error is not None:
         yield from wrapped(f"{result.error.type}: {shown_line(result.error.message, 400)}", INDENT)
-    yield from _check_lines(result, paint)
+    yield from _check_lines(result)
     yield from _measure_lines(result)
     for label, text in (("reasoning", result.reasoning), ("output", result.output),
                         ("what had come", result.error.partial if result.error else None)):
@@ -81,7 +81,7 @@ def _trial_lines(result: Result, paint: Paint) -> Iterator[str]:
             yield from quoted(text, BAR) if text else ()
 
 
-def _check_lines(result: Result, paint: Paint) -> Iterator[str]:
+def _check_lines(result: Result) -> Iterator[str]:
     explain = result.explain or {}
     held = [shown_line(name, 60) for name, holds in (result.checks or {}).items() if holds]
     for name, holds in (result.checks or {}).items():

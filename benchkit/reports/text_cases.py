@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from benchkit.basics.names import count_of
 from benchkit.reports.case_rows import CaseRow, in_state, never_passed
-from benchkit.reports.cautions import count_of
 from benchkit.reports.columns import INDENT, Column, left, right, table
 from benchkit.reports.figures_as_text import percent, spread
 from benchkit.reports.paint import Paint

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchkit.basics.names import shown_line
-from benchkit.reports.cautions import count_of
+from benchkit.basics.names import count_of, shown_line
 from benchkit.reports.columns import GAP, INDENT, WIDTH, Column, clipped, folded, left, right, table, width_of
 from benchkit.reports.confusion import Confusion
 from benchkit.reports.failures import Unjudged

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import count_of, shown_line
 from benchkit.reports.case_rows import CaseRow
-from benchkit.reports.cautions import count_of
 from benchkit.reports.columns import INDENT, WIDTH, quoted, width_of, wrapped
 from benchkit.reports.failures import failed_checks
 from benchkit.reports.output_pairs import FieldDifference, OutputPair, field_differences, output_pair, parted

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from benchkit.basics.names import count_of
 from benchkit.reports.case_differences import CaseDifference, Outcome
-from benchkit.reports.cautions import count_of
 from benchkit.reports.columns import INDENT, WIDTH, Column, clipped, left, right, table, wrapped
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent, points, share, spread

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import count_of, shown_line
 from benchkit.recordings.pieces import SessionFacts
-from benchkit.reports.cautions import count_of, temperature_of
+from benchkit.reports.cautions import temperature_of
 from benchkit.reports.circumstances import ending_of, hardware_of, limits_of
 from benchkit.reports.columns import INDENT, left, right, table, wrapped
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent, share, spread

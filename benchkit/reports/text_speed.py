@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchkit.reports.cautions import count_of
+from benchkit.basics.names import count_of
 from benchkit.reports.columns import INDENT, left, right, table, wrapped
 from benchkit.reports.figures_as_text import number, percentile_cells, seconds
 from benchkit.reports.run_report import RunReport
