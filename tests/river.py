@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -35,6 +35,18 @@ DOORS: dict[str, Callable[[list[str]], int]] = {
 MODEL = "model_triage:smollm2:135m"
 NOWHERE = "127.0.0.1:1"
 """An address where no server is: no test may find the one of this machine."""
+
+
+def typed(words: Sequence[str]) -> Told:
+    """Type `DOOR FLAG ...`, in this process."""
+    door, *flags = words
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+        try:
+            code = DOORS[door](flags)
+        except SystemExit as left:
+            code = int(str(left.code))
+    return Told(code, stdout.getvalue(), stderr.getvalue())
 
 
 class River(InAFolder):
@@ -68,14 +80,7 @@ class River(InAFolder):
     def type(self, command: str) -> Told:
         """Type `python3 DOOR ...` (or `DOOR ...`), in this process."""
         words = shlex.split(command)
-        door, *flags = words[1:] if words[0] == "python3" else words
-        stdout, stderr = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
-            try:
-                code = DOORS[door](flags)
-            except SystemExit as left:
-                code = int(str(left.code))
-        return Told(code, stdout.getvalue(), stderr.getvalue())
+        return typed(words[1:] if words[0] == "python3" else words)
 
     def well(self, command: str, code: int = 0) -> str:
         """Type a command that must end well, with nothing on stderr; its stdout."""

@@ -1,0 +1,14 @@
+"""All parts of the campaign, in the order of its table."""
+from __future__ import annotations
+
+from tests.faults.changed import CHANGED
+from tests.faults.company import COMPANY
+from tests.faults.cut import CUTS
+from tests.faults.found import Part
+from tests.faults.full import DISKS
+from tests.faults.killed import KILLS
+from tests.faults.power import DEVICE, STAND_IN
+from tests.faults.signalled import SIGNALS
+
+PARTS: tuple[Part, ...] = (KILLS, CUTS, STAND_IN, DEVICE, SIGNALS, *DISKS, *CHANGED, *COMPANY)
+BY_NAME = {part.name: part for part in PARTS}
