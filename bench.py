@@ -6,6 +6,8 @@
     python3 bench.py --log LOG --status                            what is recorded, and what is left
     python3 bench.py --log LOG --convert RECORDING                 the log as a recording
     python3 bench.py --log LOG --export CLEAN                      a new log without damaged lines
+    python3 bench.py --shard 1/4                                   a quarter of it, into a log of its own
+    python3 bench.py --merge LOG ... --log OUT                     the logs of all shards as one
 
 The same command goes on where the log ends. Each trial is kept the moment it ends; whatever stops a run, nothing
 recorded is lost and nothing is counted twice.
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from benchkit.recordings.recording import Recording
+    from benchkit.basics.values import Shard
     from benchkit.running.live import Wish
     from benchkit.running.session import Order
     from benchkit.tasks.task import Task
@@ -56,6 +58,8 @@ def parser() -> door.Parser:
     flags.add_argument("--host", metavar="ADDRESS", help="the server (default OLLAMA_HOST, or 127.0.0.1:11434)")
     flags.add_argument("--limit", type=door.whole_number, metavar="N", help="run at most N trials in this session")
     flags.add_argument("--case", metavar="ID", help="run only this case in this session")
+    flags.add_argument("--shard", metavar="I/N", help="run part I of N only, into a log of its own (auto: the "
+                       "part of this task of a Slurm or Kubernetes job array)")
     flags.add_argument("--retry-errors", action="store_true", help="run cells again whose last attempt is an error")
     flags.add_argument("--changed", choices=["rerun"], help="run cells again whose prompt or settings have changed")
     flags.add_argument("--accept-damage", action="store_true", help="name damage in the middle of the log, and go on")
@@ -66,6 +70,7 @@ def parser() -> door.Parser:
     modes.add_argument("--convert", metavar="FILE", help="write the recording of --log to FILE")
     modes.add_argument("--status", action="store_true", help="say what --log holds and what is left (exit 1)")
     modes.add_argument("--export", metavar="FILE", help="write --log to a new FILE without damaged lines")
+    modes.add_argument("--merge", metavar="LOG", nargs="+", help="write what these logs of one plan hold to --log")
     return flags
 
 
@@ -74,8 +79,8 @@ def main(argv: "list[str] | None" = None) -> int:
     start = time.monotonic()
     flags = parser()
     options = flags.parse_args(argv)
-    if options.log is None and (options.convert or options.status or options.export):
-        flags.error("--convert, --status and --export need --log")
+    if options.log is None and (options.convert or options.status or options.export or options.merge):
+        flags.error("--convert, --status, --export and --merge need --log")
     if options.convert:
         return door.run("bench.py", lambda: convert(options))
     if options.status:
@@ -83,6 +88,8 @@ def main(argv: "list[str] | None" = None) -> int:
     if options.export:
         return door.run("bench.py", lambda: export(options))
     words = (door.typed("bench.py", argv), *(sys.argv[1:] if argv is None else argv))
+    if options.merge:
+        return door.run("bench.py", lambda: merge(options, words[0]))
     return door.run("bench.py", lambda: record_and_show(options, start, words))
 
 
@@ -127,39 +134,62 @@ def export(options: argparse.Namespace) -> int:
     return door.DONE
 
 
+def merge(options: argparse.Namespace, prog: str) -> int:
+    """--merge: the logs of all shards as one, and what no log holds."""
+    from pathlib import Path
+
+    from benchkit.basics.command import Command
+    from benchkit.running.closing import merged_text
+    from benchkit.trial_log.merging import merge_logs
+
+    out = log_path(options)
+    merged = merge_logs([Path(name) for name in options.merge], out, options.accept_damage)
+    for path in merged.empty:
+        door.say(f"{path}: nothing recorded yet")
+    door.put(merged_text(merged, out, Command(prog, ("--log", str(out)))))
+    return door.DONE
+
+
 def record_and_show(options: argparse.Namespace, start: float, words: "Sequence[str]") -> int:
     """The main story: fill in the flags from the log, record what is left, convert, judge, and show."""
     from benchkit.basics.clock import Clock, StopWish
     from benchkit.disk.whole_files import refuse_other
     from benchkit.basics.errors import Surroundings
     from benchkit.running.live import Edges, log_at, order_of, record_live, verdicts_of
+    from benchkit.running.shards import shard_of
     from benchkit.tasks.task import load_task
 
     edges = Edges(door.folders(), start, door.say, None if options.quiet else sys.stderr, Clock(), StopWish())
-    path = log_path(options)
+    shard = None if options.shard is None else shard_of(options.shard, os.environ)
+    path = log_path(options, shard)
     refuse_other(path.with_suffix(".json"), "recording")
     log = log_at(path, options.accept_damage)
     task = load_task(task_name(options, log), edges.folders)
-    order = order_of(wish_of(options, path, log, words), task, edges)
+    order = order_of(wish_of(options, path, log, words, shard), task, edges)
     if options.dry_run:
         return dry_run(order, log)
     ended = record_live(order, log, edges, verdicts_of(task, order.cases))
-    show(order, task, options.cases, ended.reason)
+    if order.selection.shard is None:
+        show(order, task, options.cases, ended.reason)
+    else:
+        show_shard(order, ended.reason)
     if ended.sentence is not None:
         raise Surroundings(ended.sentence)
     return door.DONE
 
 
-def log_path(options: argparse.Namespace) -> "Path":
-    """--log, or recorded/NAME.jsonl after the system."""
+def log_path(options: argparse.Namespace, shard: "Shard | None" = None) -> "Path":
+    """--log, or recorded/NAME.jsonl after the system; recorded/NAME.shard-I-of-N.jsonl for a shard."""
     from pathlib import Path
 
     from benchkit.basics.errors import Unusable
     from benchkit.basics.names import file_stem
+    from benchkit.running.shards import mark_of
     from benchkit.systems.loading import split_name
 
     if options.log is None:
-        return Path("recorded", file_stem(split_name(options.system or door.DEFAULT_SYSTEM)[1]) + ".jsonl")
+        name = file_stem(split_name(options.system or door.DEFAULT_SYSTEM)[1])
+        return Path("recorded", f"{name}{mark_of(shard)}.jsonl")
     if not options.log.endswith(".jsonl"):
         raise Unusable(f"--log {options.log}: the name of a log ends in .jsonl; its recording lies beside it in .json")
     return Path(options.log)
@@ -171,7 +201,8 @@ def task_name(options: argparse.Namespace, log: "TrialLog | None") -> str:
     return str(options.task or (planned.task.module if planned else door.DEFAULT_TASK))
 
 
-def wish_of(options: argparse.Namespace, path: "Path", log: "TrialLog | None", words: "Sequence[str]") -> "Wish":
+def wish_of(options: argparse.Namespace, path: "Path", log: "TrialLog | None", words: "Sequence[str]",
+            shard: "Shard | None") -> "Wish":
     """What the flags ask for. Those not given are taken from the log, and else from the defaults.
 
     `words` is the command: the door as it was typed, and what stood behind it.
@@ -181,14 +212,17 @@ def wish_of(options: argparse.Namespace, path: "Path", log: "TrialLog | None", w
     from benchkit.running.plan import Selection
 
     plan = None if log is None else log.plan
+    command = Command(words[0], tuple(words[1:]))
     return Wish(
         system=options.system or (plan.systems[0] if plan else door.DEFAULT_SYSTEM),
         cases=options.cases,
         split=options.split or (plan.split if plan else door.DEFAULT_SPLIT),
         trials=options.trials or (plan.trials if plan else door.DEFAULT_TRIALS),
-        log=path, command=Command(words[0], tuple(words[1:])), budget_s=options.budget_s,
+        log=path, command=command if shard is None else command.having("--shard", str(shard)),
+        budget_s=options.budget_s,
         timeout_s=options.timeout_s, hardware=options.hardware, host=options.host, allow_cloud=options.allow_cloud,
-        selection=Selection(options.limit, options.case, options.retry_errors),
+        selection=Selection(options.limit, options.case, options.retry_errors,
+                            shard=shard or (None if log is None else log.shard)),
         rerun_changed=options.changed == "rerun", accept_damage=options.accept_damage)
 
 
@@ -210,6 +244,7 @@ def show(order: "Order", task: "Task", cases: str, reason: "str | None") -> None
     from benchkit.recordings.recording import keep_recording
     from benchkit.reports.run_report import report_of
     from benchkit.reports.text import first_screen
+    from benchkit.running.closing import ending
     from benchkit.running.environment import environment
     from benchkit.trial_log.reader import read_log
 
@@ -221,38 +256,14 @@ def show(order: "Order", task: "Task", cases: str, reason: "str | None") -> None
     door.put("\n" + ending(order, cases, reason, recording))
 
 
-def ending(order: "Order", cases: str, reason: "str | None", recording: "Recording") -> str:
-    """What is left, in words, and the commands to go on."""
-    from benchkit.basics.values import Failure
-    from benchkit.running.plan import can_be_retried
+def show_shard(order: "Order", reason: "str | None") -> None:
+    """What a shard holds of its part of the plan, and the commands to go on; the rest is in other logs."""
+    from benchkit.running.closing import shard_text
+    from benchkit.running.status import status_of
+    from benchkit.trial_log.reader import read_log
 
-    trials = [trial for case in recording.cases for trial in case.trials]
-    left = sum(not trial.is_run for trial in trials)
-    errors = [trial.outcome.error.type for trial in trials if trial.is_run and isinstance(trial.outcome, Failure)]
-    lines = [f"{said(reason, left)}; {left} {'trial is' if left == 1 else 'trials are'} left" if left
-             else f"{said(reason, left)}: every planned trial ran"]
-    commands = {}
-    if left:
-        commands["go on"] = order.command.without("--case")
-    if any(map(can_be_retried, errors)):
-        commands["try errors again"] = order.command.plus("--retry-errors")
-    name = order.log.stem
-    judged, report = os.path.join("runs", f"{name}.json"), os.path.join("runs", f"{name}-report.json")
-    commands["judge again"] = order.command.beside(
-        "harness.py", "run", "--task", order.title.module, "--cases", cases,
-        "--system", f"replay:{order.log.with_suffix('.json')}", "--split", order.split,
-        "--trials", str(recording.trials), "--out", judged)
-    commands["report"] = order.command.beside("report.py", judged, "--out", report)
-    width = max(map(len, commands))
-    return "\n".join([*lines, *(f"  {what.ljust(width)}  {command}" for what, command in commands.items())]) + "\n"
-
-
-def said(reason: "str | None", left: int) -> str:
-    """How the session ended, in words."""
-    if reason is None:
-        return "Nothing that was chosen was left to run" if left else "Nothing was left to run"
-    return {"complete": "Done", "budget": "The budget ended the run", "selection": "Only what was chosen ran",
-            "error": "The run stopped by itself"}[reason]
+    found = status_of(read_log(order.log, accept_damage=order.accept_damage))
+    door.put(shard_text(found, reason, order))
 
 
 if __name__ == "__main__":

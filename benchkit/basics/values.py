@@ -49,6 +49,20 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
+class Shard:
+    """One of `of` parts of a plan, `index` from 1: the cells whose number from 0 is index - 1 modulo `of`.
+
+    Cells are numbered in the order of running. `str()` gives `2/3`.
+    """
+
+    index: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.of}"
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """What a system is sent for one cell. `deadline` is on the monotonic clock, in seconds, and total."""
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol
 
 from benchkit.basics.canonical import canonical
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
-from benchkit.basics.values import JSON, Cell
+from benchkit.basics.values import JSON, Cell, Shard
 from benchkit.trial_log.lines import PlanLine
 from benchkit.trial_log.reader import TrialLog
 
@@ -26,7 +27,8 @@ MOST_NAMED = 5
 class Selection:
     """Which of the cells left this session runs. None and False: all of them, errors not again.
 
-    With `again` the cells that are recorded are run, too, as their next attempt.
+    With `again` the cells that are recorded are run, too, as their next attempt. `shard` is the part of the plan
+    that this log is for: cells of other parts are neither run nor counted.
     """
 
     limit: int | None = None
@@ -34,6 +36,7 @@ class Selection:
     retry_errors: bool = False
     systems: tuple[str, ...] | None = None
     again: bool = False
+    shard: Shard | None = None
 
     def holds(self, cell: Cell) -> bool:
         """Whether a cell is of the chosen case and systems."""
@@ -105,8 +108,12 @@ class Cells(Protocol):
         """The error of the last attempt; None: it has an output."""
 
 
-def cells_of(plan: PlanLine) -> Iterator[Cell]:
-    """Every planned cell in the order of running: for each trial, for each system, for each case."""
+def cells_of(plan: PlanLine, shard: Shard | None = None) -> Iterator[Cell]:
+    """Planned cells in the order of running: for each trial, for each system, for each case; all, or a shard's."""
+    return _every_cell(plan) if shard is None else islice(_every_cell(plan), shard.index - 1, None, shard.of)
+
+
+def _every_cell(plan: PlanLine) -> Iterator[Cell]:
     for trial in range(1, plan.trials + 1):
         for system in plan.systems:
             for case in plan.cases:
@@ -135,6 +142,13 @@ def check_fits(log: TrialLog, wanted: PlanLine, command: Command, adds_systems: 
     if gone:
         raise Unusable(f"{log.path}: {named(gone)} of its plan {'is' if len(gone) == 1 else 'are'} not in the cases "
                        f"any more; put back what is gone, or choose another --log")
+
+
+def check_shard(log: TrialLog, shard: Shard | None, command: Command) -> None:
+    """Raise Unusable where the log is recorded for another part of the plan than the one wanted."""
+    if log.shard not in (None, shard):
+        raise Unusable(f"{log.path}: it was recorded with --shard {log.shard}, not {shard or 'for the whole plan'}; "
+                       f"go on with {command.having('--shard', str(log.shard))}, or choose another --log")
 
 
 def changed_asks(log: TrialLog, wanted: PlanLine) -> tuple[str, ...]:
@@ -187,7 +201,7 @@ def can_be_retried(error_type: str | None) -> bool:
 def work_left(log: Cells, plan: PlanLine, changes: Changes, selection: Selection) -> Iterator[Assignment]:
     """The cells to run in this session, in order, each with the number of its next attempt."""
     count = 0
-    for cell in cells_of(plan):
+    for cell in cells_of(plan, selection.shard):
         if selection.limit is not None and count >= selection.limit:
             return
         if selection.holds(cell) and is_left(log, cell, changes, selection):
@@ -197,11 +211,14 @@ def work_left(log: Cells, plan: PlanLine, changes: Changes, selection: Selection
 
 def look_ahead(log: Cells, plan: PlanLine, changes: Changes, selection: Selection) -> Ahead:
     """Count what a session is to do; one pass, and no list of cells."""
-    cells = sum(1 for cell in cells_of(plan) if not is_left(log, cell, changes, selection))
+    planned = recorded = 0
+    for cell in cells_of(plan, selection.shard):
+        planned += 1
+        recorded += not is_left(log, cell, changes, selection)
     work = work_left(log, plan, changes, selection)
     first = next(work, None)
     return Ahead(
-        planned=len(plan.cases) * plan.trials * len(plan.systems), recorded=cells,
+        planned=planned, recorded=recorded,
         chosen=0 if first is None else 1 + sum(1 for _ in work),
         first=None if first is None else f"{shown_line(first.cell.case)}, trial {first.cell.trial}")
 

@@ -31,6 +31,7 @@ from benchkit.running.plan import (
     changed_asks,
     check_fits,
     check_selection,
+    check_shard,
     look_ahead,
     refuse_changes,
     settings_differences,
@@ -166,7 +167,8 @@ def _record_open(order: Order, surrounds: Surrounds) -> Ended:
         session = SessionLine(
             started_at=surrounds.clock.stamp(), hardware=order.hardware, environment=_environment(environments),
             timeout_s=order.timeout_s, budget_s=order.budget.seconds, pid=os.getpid(),
-            trace_damage=order.companion.begin(writer.session, log) if order.companion else None)
+            trace_damage=order.companion.begin(writer.session, log) if order.companion else None,
+            shard=order.selection.shard)
         _say_what_differs(log, session, surrounds.say)
         log = writer.begin(session, log)
         with _stop_line(writer, surrounds.clock) as ending:
@@ -230,6 +232,7 @@ def _compare(
 ) -> Changes:
     """What changed since the log was recorded; raises Unusable unless it is to be run again."""
     check_fits(log, plan, order.command, order.adds_systems)
+    check_shard(log, order.selection.shard, order.command)
     changes = Changes(changed_asks(log, plan), {name: texts for name, texts in differences.items() if texts})
     if not order.rerun_changed:
         refuse_changes(log, changes, order.mend or usual_mend(order.command))
@@ -291,7 +294,8 @@ def _reason(stopped: Stopped, selection: Selection, is_part: bool) -> str:
     if stopped.reason != "done":
         return stopped.reason
     is_chosen = selection.limit is not None or selection.case is not None
-    return "selection" if is_chosen and is_part else "complete"
+    is_part_of_all = selection.shard is not None and selection.shard.of > 1
+    return "selection" if is_part_of_all or (is_chosen and is_part) else "complete"
 
 
 def _warmer(ground: _Ground, writer: LogWriter, surrounds: Surrounds) -> Callable[[str], None]:

@@ -9,14 +9,17 @@ from dataclasses import dataclass
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
-from benchkit.basics.values import Cell
+from benchkit.basics.values import Cell, Shard
 from benchkit.running.plan import cells_of
 from benchkit.trial_log.reader import TrialLog
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Counts of cells, each once, by their last attempt. `left` = planned - outputs - errors."""
+    """Counts of cells, each once, by their last attempt. `left` = planned - outputs - errors.
+
+    The log of a shard counts the cells of its own part of the plan.
+    """
 
     name: str
     systems: tuple[str, ...]
@@ -30,6 +33,7 @@ class Status:
     last_session: str
     last_stop: str | None
     damage: int
+    shard: Shard | None = None
 
 
 def status_of(log: TrialLog, system: str | None = None) -> Status:
@@ -40,7 +44,7 @@ def status_of(log: TrialLog, system: str | None = None) -> Status:
     systems = plan.systems if system is None else (system,)
     counts: Counter[str] = Counter()
     errors: Counter[str] = Counter()
-    for cell in cells_of(plan):
+    for cell in cells_of(plan, log.shard):
         if cell.system in systems:
             counts["planned"] += 1
             counts["stale"] += log.is_stale(cell)
@@ -54,7 +58,8 @@ def status_of(log: TrialLog, system: str | None = None) -> Status:
         errors=tuple(sorted(errors.items())), stale=counts["stale"],
         left=counts["planned"] - counts["recorded"], several_attempts=counts["several"],
         sessions=len(log.sessions), last_session=last.line.started_at,
-        last_stop=None if last.stop is None else last.stop.reason, damage=len(log.harmless) + len(log.named))
+        last_stop=None if last.stop is None else last.stop.reason, damage=len(log.harmless) + len(log.named),
+        shard=log.shard)
 
 
 def _error_of(log: TrialLog, cell: Cell) -> list[str]:
@@ -68,7 +73,8 @@ def status_text(status: Status) -> str:
     errors = ", ".join(f"{count} {name}" for name, count in status.errors) or "none"
     end = status.last_stop or "none yet: it runs, or it was killed"
     lines = [
-        f"{status.name}: {recorded} of {status.planned} planned trials recorded, {status.left} left",
+        f"{status.name}: {recorded} of {status.planned} planned trials"
+        f"{f' of shard {status.shard}' if status.shard else ''} recorded, {status.left} left",
         f"  systems    {', '.join(shown_line(name) for name in status.systems)}",
         f"  outputs    {status.outputs} of {recorded}",
         f"  errors     {errors} (of {recorded})",

@@ -84,6 +84,6 @@ class CellTable:
         for column in (self._offsets, self._attempts, self._facts):
             column.frombytes(bytes(missing * column.itemsize))
 
-    def recorded(self) -> Iterator[Cell]:
-        """All cells with an attempt, in the order of the plan."""
-        return (self.cell(position) for position, attempts in enumerate(self._attempts) if attempts)
+    def recorded(self) -> Iterator[tuple[int, Cell]]:
+        """All cells with an attempt, in the order of the plan, each behind its position."""
+        return ((position, self.cell(position)) for position, attempts in enumerate(self._attempts) if attempts)

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from benchkit.basics.canonical import close_line
 from benchkit.basics.fields import Fields
-from benchkit.basics.values import JSON, Cell, Failure, Outcome, Reply, TaskName
+from benchkit.basics.values import JSON, Cell, Failure, Outcome, Reply, Shard, TaskName
 from benchkit.trial_log.parts import (
     error_of,
     fields_of_error,
@@ -56,6 +56,7 @@ class SessionLine:
     """The first line of a session. `damage` is what this session found and names, so that it is known.
 
     `trace_damage` is the same of the trace beside the log; None, and no field, where there is no trace.
+    `shard` is the part of the plan that the session was given; None, and no field, where it was all of it.
     """
 
     started_at: str
@@ -66,6 +67,7 @@ class SessionLine:
     pid: int
     damage: tuple[Damage, ...] = ()
     trace_damage: tuple[Damage, ...] | None = None
+    shard: Shard | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +180,8 @@ def _fields_of_session(line: SessionLine) -> dict[str, JSON]:
     }
     if line.trace_damage is not None:
         fields["trace_damage"] = _fields_of_damage(line.trace_damage)
+    if line.shard is not None:
+        fields["shard"] = [line.shard.index, line.shard.of]
     return fields
 
 
@@ -210,7 +214,8 @@ def _session_of(values: Fields) -> SessionLine:
     return SessionLine(
         values.stamp("started_at"), values.text_or_none("hardware"), values.mapping("environment"),
         values.seconds("timeout_s"), values.seconds_or_none("budget_s"), values.integer("pid"),
-        _damage_of(values, "damage"), _damage_of(values, "trace_damage") if "trace_damage" in values else None)
+        _damage_of(values, "damage"), _damage_of(values, "trace_damage") if "trace_damage" in values else None,
+        _shard_of(values) if "shard" in values else None)
 
 
 def _damage_of(values: Fields, name: str) -> tuple[Damage, ...]:
@@ -221,6 +226,13 @@ def _damage_in(values: Fields, name: str, item: object) -> Damage:
     if isinstance(item, (list, tuple)) and len(item) == 2 and all(type(part) is int and part >= 0 for part in item):
         return Damage(item[0], item[1])
     raise values.wrong(name, "a list of [byte offset, length]")
+
+
+def _shard_of(values: Fields) -> Shard:
+    index, of = [*values.sequence("shard"), None, None][:2]
+    if type(index) is int and type(of) is int and 1 <= index <= of and len(values.sequence("shard")) == 2:
+        return Shard(index, of)
+    raise values.wrong("shard", "[index, of], from [1, 1] on")
 
 
 def _plan_of(values: Fields) -> PlanLine:

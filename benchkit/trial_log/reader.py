@@ -13,12 +13,12 @@ from pathlib import Path
 from benchkit.basics import strict_json
 from benchkit.basics.canonical import request_of
 from benchkit.basics.errors import Unusable
-from benchkit.basics.values import JSON, Cell
+from benchkit.basics.values import JSON, Cell, Shard
 from benchkit.disk.whole_files import shown_path
 from benchkit.trial_log.accounting import Accounting, SessionSummary
 from benchkit.trial_log.cell_table import CellFacts, CellTable
 from benchkit.trial_log.changes import Changes
-from benchkit.trial_log.landmarks import Landmarks, landmarks_of
+from benchkit.trial_log.landmarks import Landmarks, NamedDamage, landmarks_of
 from benchkit.trial_log.lines import Damage, Line, Place, PlanLine, TrialLine, line_of
 from benchkit.trial_log.raw_lines import LineSource, line_and_place
 
@@ -49,7 +49,6 @@ class TrialLog:
     _table: CellTable | None
     _unplanned: Mapping[Cell, CellFacts]
     _changes: Changes
-    _landmarks: Landmarks
     _source: LineSource
 
     @property
@@ -64,6 +63,11 @@ class TrialLog:
         damaged = sum(damage.length for damage in self.harmless)
         told = f" ({damaged:,} bytes of it are damaged)" if damaged else ""
         raise Unusable(f"{shown_path(self.path)}: nothing recorded yet{told}; record with bench.py --log")
+
+    @property
+    def shard(self) -> Shard | None:
+        """The part of the plan that this log is recorded for, as its last session says; None: all of it."""
+        return self.sessions[-1].line.shard if self.sessions else None
 
     @property
     def has_unplanned(self) -> bool:
@@ -116,18 +120,24 @@ class TrialLog:
             raise LookupError(f"no attempt at {cell} is recorded")
         return self._trial_at(facts.offset)
 
+    def cells(self) -> Iterator[tuple[int, Cell]]:
+        """All cells that have an attempt that counts, in the order of the plan, each behind its position."""
+        return (found for found in self._table.recorded() if self.is_recorded(found[1])) if self._table else iter(())
+
     def trials(self, system: str) -> Iterator[TrialLine]:
         """The last attempts at all recorded cells of a system, in the order of the plan, read one by one."""
-        for cell in self._table.recorded() if self._table else ():
-            if cell.system == system and self.is_recorded(cell):
-                yield self.trial(cell)
+        return (self.trial(cell) for _, cell in self.cells() if cell.system == system)
 
     def lines_that_count(self) -> Iterator[tuple[Line, Place]]:
         """Every line that is not damage, in the order of the log, read one by one."""
-        accounting = Accounting(self.path, self._landmarks, accept_damage=True)
+        return (line_and_place(f"{shown_path(self.path)}: byte {offset}", data) for offset, data in self.raw_lines())
+
+    def raw_lines(self) -> Iterator[tuple[int, bytes]]:
+        r"""The same as they stand in the file: where each begins, and its bytes without "\n"."""
+        damage = NamedDamage((*self.harmless, *self.named))
         for offset, length, data in _lines_to(self.size, self._source):
-            if accounting.take(offset, length, data) and data is not None:
-                yield line_and_place(f"{shown_path(self.path)}: byte {offset}", data)
+            if data is not None and not damage.covers(offset, length):
+                yield offset, data
 
     def _trial_at(self, offset: int) -> TrialLine:
         try:
@@ -182,4 +192,4 @@ def _log_of(source: LineSource, landmarks: Landmarks, accounting: Accounting) ->
         settings={name: line.settings for name, line in lines.items()},
         harmless=harmless, named=landmarks.named.all,
         _table=accounting.table if sessions else None, _unplanned=accounting.unplanned,
-        _changes=accounting.changes, _landmarks=landmarks, _source=source)
+        _changes=accounting.changes, _source=source)

@@ -1,0 +1,95 @@
+"""The last words of a session that records: what is left, and the commands to go on.
+
+What does not live here: the report itself (reports/), and what is said while it runs (progress.py).
+"""
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchkit.basics.command import Command
+from benchkit.basics.values import Failure
+from benchkit.recordings.recording import Recording
+from benchkit.running.plan import can_be_retried
+from benchkit.running.session import Order
+from benchkit.running.shards import mark_of
+from benchkit.running.status import Status
+from benchkit.trial_log.merging import Merged
+
+MOST_NAMED = 5
+
+
+def ending(order: Order, cases: str, reason: str | None, recording: Recording) -> str:
+    """What is left of a whole plan. `cases` is the file they are from, `reason` how the session ended."""
+    trials = [trial for case in recording.cases for trial in case.trials]
+    left = sum(not trial.is_run for trial in trials)
+    errors = [trial.outcome.error.type for trial in trials if trial.is_run and isinstance(trial.outcome, Failure)]
+    said = f"{_ended(reason, left)}; {left} {'trial is' if left == 1 else 'trials are'} left" if left \
+        else f"{_ended(reason, left)}: every planned trial ran"
+    return _text(said, _to_go_on(order, left, any(map(can_be_retried, errors))) | _to_judge(order, cases, recording))
+
+
+def shard_text(found: Status, reason: str | None, order: Order) -> str:
+    """What the log of a shard holds of its part of the plan, and how all parts become one log."""
+    errors = ", ".join(f"{count} {name}" for name, count in found.errors)
+    said = (f"{_ended(reason if found.left or reason is None else 'complete', found.left)}; shard {found.shard}: "
+            f"{found.planned - found.left} of its {found.planned} trials are recorded in {order.log}"
+            f"{f' ({errors})' if errors else ''}, {found.left} left")
+    can_retry = any(can_be_retried(name) for name, _ in found.errors)
+    return _text(said, _to_go_on(order, found.left, can_retry) | {"merge all shards": _to_merge(found, order)})
+
+
+def merged_text(merged: Merged, out: Path, show: Command) -> str:
+    """What a merge gave and what is missing; `show` is the command that runs what is left, and shows the report."""
+    left = merged.planned - merged.recorded
+    said = f"{out}: {merged.recorded} of {merged.planned} planned trials, {left} left"
+    if merged.missing:
+        names = ", ".join(map(str, merged.missing[:MOST_NAMED]))
+        more = f" and {len(merged.missing) - MOST_NAMED} more" if len(merged.missing) > MOST_NAMED else ""
+        said += f"; none of these logs is of shard {names}{more}"
+    if not left:
+        return _text(said, {"show": show})
+    recording = Command(show.prog, (*show.words, "--convert", str(out.with_suffix(".json"))))
+    return _text(said, {"run what is left": show, "recording": recording})
+
+
+def _text(said: str, commands: Mapping[str, Command | str]) -> str:
+    width = max(map(len, commands))
+    return "\n".join([said, *(f"  {what.ljust(width)}  {command}" for what, command in commands.items())]) + "\n"
+
+
+def _ended(reason: str | None, left: int) -> str:
+    """How the session ended, in words."""
+    if reason is None:
+        return "Nothing that was chosen was left to run" if left else "Nothing was left to run"
+    return {"complete": "Done", "budget": "The budget ended the run", "selection": "Only what was chosen ran",
+            "error": "The run stopped by itself"}[reason]
+
+
+def _to_go_on(order: Order, left: int, can_retry: bool) -> dict[str, Command | str]:
+    commands: dict[str, Command | str] = {}
+    if left:
+        commands["go on"] = order.command.without("--case")
+    if can_retry:
+        commands["try errors again"] = order.command.plus("--retry-errors")
+    return commands
+
+
+def _to_judge(order: Order, cases: str, recording: Recording) -> dict[str, Command | str]:
+    judged, report = Path("runs", f"{order.log.stem}.json"), Path("runs", f"{order.log.stem}-report.json")
+    return {
+        "judge again": order.command.beside(
+            "harness.py", "run", "--task", order.title.module, "--cases", cases,
+            "--system", f"replay:{order.log.with_suffix('.json')}", "--split", order.split,
+            "--trials", str(recording.trials), "--out", str(judged)),
+        "report": order.command.beside("report.py", str(judged), "--out", str(report))}
+
+
+def _to_merge(found: Status, order: Order) -> str:
+    """The command that merges the logs of all shards; it spells out a pattern where the log has its usual name."""
+    name = str(order.log).removesuffix(f"{mark_of(found.shard)}.jsonl")
+    logs, out = "LOG ...", "OUT"
+    if found.shard is not None and name != str(order.log):
+        logs, out = f"{shlex.quote(name)}.shard-*-of-{found.shard.of}.jsonl", shlex.quote(f"{name}.jsonl")
+    return f"{order.command.beside('bench.py')} --merge {logs} --log {out}"

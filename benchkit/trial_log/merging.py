@@ -1,0 +1,248 @@
+"""Several logs of one plan -> the log that one machine would have made.
+
+Each log is read through once, and its lines that count are taken over as they stand, session after session: who ran
+what, and when, stays true. A cell belongs to the first log that holds it; another log that holds it, too, must hold
+the same output or error. In memory are the table of one log, and two bytes for each planned cell.
+What does not live here: how the cells came to be shared out (running/shards.py).
+"""
+from __future__ import annotations
+
+from array import array
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchkit.basics.canonical import canonical, request_of
+from benchkit.basics.errors import Unusable
+from benchkit.basics.names import shown_line
+from benchkit.basics.values import JSON, Cell, Outcome, Reply, Shard
+from benchkit.disk.whole_files import same_bytes, shown_path, write_whole
+from benchkit.trial_log.glance import glance
+from benchkit.trial_log.lines import Line, Place, PlanLine, SessionLine, SystemLine, TrialLine, bytes_of
+from benchkit.trial_log.raw_lines import line_and_place
+from benchkit.trial_log.reader import TrialLog, read_log
+
+MOST_LOGS = 65_535
+"""So that the log of a cell takes two bytes of memory."""
+MOST_NAMED = 5
+_ENDS_IN_ORDER = ("complete", "selection")
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What a merge gave: cells planned and recorded, the shards that no log is of, and the logs that held nothing."""
+
+    planned: int
+    recorded: int
+    missing: tuple[Shard, ...]
+    empty: tuple[Path, ...]
+
+
+def merge_logs(paths: Sequence[Path], out: Path, accept_damage: bool = False) -> Merged:
+    """Write the log that holds all that these logs hold.
+
+    Raises Unusable: another plan or other settings, a cell with two outcomes, harmful damage (each by name), nothing
+    recorded in any, another file at `out`; Surroundings if it cannot be written. Then nothing is changed.
+    """
+    if len(paths) > MOST_LOGS:
+        raise Unusable(f"{len(paths):,} logs are more than one merge takes ({MOST_LOGS:,}); merge some of them first")
+    merge = _Merge(paths, accept_damage)
+    if not out.exists():
+        write_whole(out, merge.lines())
+    elif not same_bytes(out, merge.lines()):
+        raise Unusable(f"{shown_path(out)} is there already and holds something else; give the name of a new file")
+    return merge.result()
+
+
+@dataclass(slots=True)
+class _Common:
+    """What all logs have in common, as the first of them has it."""
+
+    path: Path
+    plan: PlanLine
+    settings: dict[str, Mapping[str, JSON]]
+    asks: Mapping[str, str]
+
+    def take(self, log: TrialLog, plan: PlanLine) -> None:
+        """Another log. Raises Unusable if it is of another plan, or of other settings."""
+        here, there = shown_path(log.path), shown_path(self.path)
+        different = _difference(plan, self.plan)
+        if different:
+            raise Unusable(f"{here} and {there} are of different plans: {different}; merge logs of one plan")
+        for name, settings in log.settings.items():
+            before = self.settings.setdefault(name, settings)
+            keys = sorted(key for key in {*before, *settings} if _is_other(before.get(key), settings.get(key)))
+            if keys:
+                raise Unusable(f"{here} and {there} are of different settings: {shown_line(name, 80)} has another "
+                               f"{', '.join(keys)}; merge logs of the same settings")
+
+    def is_asked(self, line: TrialLine) -> bool:
+        """Whether a trial was asked what its cell asks now."""
+        ask, settings = self.asks.get(line.cell.case), self.settings.get(line.cell.system)
+        return ask is not None and settings is not None and (
+            request_of(ask, settings, line.cell.seed) == line.request)
+
+    def is_said(self, line: Line) -> bool:
+        """Whether a plan or system line says what all logs say in the end; so does any other line."""
+        if isinstance(line, PlanLine):
+            return _difference(line, self.plan) is None
+        return not (isinstance(line, SystemLine) and _is_other(line.settings, self.settings[line.system]))
+
+
+class _Merge:
+    """One merge under way; its lines can be taken once.
+
+    `_owners` holds for each cell, in the order of the plan, the number of the log that it is from (from 1; 0: none
+    yet); `_counts` by session how many lines are written, and `_taken` the number of the last line that was read.
+    """
+
+    def __init__(self, paths: Sequence[Path], accept_damage: bool) -> None:
+        self._paths, self._accepts = paths, accept_damage
+        self._common: _Common | None = None
+        self._read: list[Path] = []
+        self._empty: list[Path] = []
+        self._shards: set[Shard] = set()
+        self._owners = array("H")
+        self._counts: dict[str, int] = {}
+        self._taken: dict[str, int] = {}
+
+    def lines(self) -> Iterator[bytes]:
+        """The merged log."""
+        unfinished = []
+        for path in self._paths:
+            if not (yield from self._lines_of(path, only_finished=True)):
+                unfinished.append(path)
+        # the last session of a log says why cells are left, so what did not end in order comes last
+        for path in unfinished:
+            yield from self._lines_of(path, only_finished=False)
+        if not self._read:
+            raise Unusable(f"{shown_path(self._paths[0])}: nothing recorded yet, nor in any other log given")
+
+    def result(self) -> Merged:
+        """What came of it, once all lines are taken."""
+        numbers = {shard.of for shard in self._shards}
+        of = numbers.pop() if len(numbers) == 1 else 0
+        every = (Shard(index, of) for index in range(1, of + 1))
+        return Merged(len(self._owners), len(self._owners) - self._owners.count(0),
+                      tuple(shard for shard in every if shard not in self._shards), tuple(self._empty))
+
+    def _lines_of(self, path: Path, only_finished: bool) -> Generator[bytes, None, bool]:
+        """The lines that come from one log; False if it is left for later."""
+        log = read_log(path, accept_damage=self._accepts)
+        if log.is_empty and log.size:
+            raise Unusable(f"{shown_path(path)}: this is no trial log: it holds no whole session line")
+        if log.plan is None:
+            self._empty.append(path)
+            return True
+        stop = log.sessions[-1].stop
+        if only_finished and (stop is None or stop.reason not in _ENDS_IN_ORDER):
+            return False
+        self._take(log, log.plan)
+        yield from self._copied(log)
+        return True
+
+    def _take(self, log: TrialLog, plan: PlanLine) -> None:
+        """Let the log own the cells that are nobody's yet. Raises Unusable where it does not fit the others."""
+        if self._common is None:
+            self._common = _Common(log.path, plan, {}, {case.id: case.ask for case in plan.cases})
+            self._owners = array("H", bytes(2 * len(plan.cases) * len(plan.systems) * plan.trials))
+        self._common.take(log, plan)
+        self._read.append(log.path)
+        if log.shard is not None:
+            self._shards.add(log.shard)
+        others = set()
+        for position, _ in log.cells():
+            if self._owners[position]:
+                others.add(self._owners[position])
+            else:
+                self._owners[position] = len(self._read)
+        for owner in sorted(others):
+            self._compare(log, owner)
+
+    def _compare(self, log: TrialLog, owner: int) -> None:
+        other = read_log(self._read[owner - 1], accept_damage=self._accepts)
+        names = [f"{shown_line(cell.case, 60)} trial {cell.trial}" for position, cell in log.cells()
+                 if self._owners[position] == owner and _said(log, cell) != _said(other, cell)]
+        if names:
+            more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+            raise Unusable(f"{shown_path(log.path)} and {shown_path(other.path)} have different outcomes of "
+                           f"{', '.join(names[:MOST_NAMED])}{more}; leave one of the two logs out")
+
+    def _copied(self, log: TrialLog) -> Iterator[bytes]:
+        """The lines that the merged log takes over."""
+        before = dict(self._taken)
+        # a line that says what was asked may be lost, or be overruled later: then each trial is looked at
+        is_doubtful = bool(log.named or log.harmless)
+        for offset, data in log.raw_lines():
+            one = _read_line(log, offset, data, is_doubtful)
+            self._taken[one.place.session] = one.place.n
+            if self._is_taken(log, one, before.get(one.place.session, -1)):
+                yield self._placed(log, one)
+            elif one.cell is None:
+                is_doubtful = True
+
+    def _is_taken(self, log: TrialLog, one: _ReadLine, before: int) -> bool:
+        """Whether a line is taken over; `before` is the last line of its session that another log had, too."""
+        assert self._common is not None
+        if one.cell is None:
+            return one.place.n > before and one.line is not None and self._common.is_said(one.line)
+        position = log.position(one.cell)
+        return position is not None and self._owners[position] == len(self._read) and (
+            not isinstance(one.line, TrialLine) or self._common.is_asked(one.line))
+
+    def _placed(self, log: TrialLog, one: _ReadLine) -> bytes:
+        """The bytes of a line at the place it takes in the merged log."""
+        place = Place(one.place.session, self._counts.get(one.place.session, 0))
+        self._counts[place.session] = place.n + 1
+        if isinstance(one.line, SessionLine):
+            return bytes_of(replace(one.line, damage=(), shard=None), place)
+        if place.n == 0:
+            raise Unusable(f"{shown_path(log.path)}: the first line of a session is lost; make a new log without the "
+                           f"damage first: bench.py --log {shown_path(log.path)} --export CLEAN")
+        if place == one.place:
+            return one.data + b"\n"
+        return bytes_of(one.line or line_and_place(shown_path(log.path), one.data)[0], place)
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadLine:
+    """A line of a log: `cell` of a trial, else None; `line` is None for a trial that was not looked at closely."""
+
+    data: bytes
+    place: Place
+    cell: Cell | None
+    line: Line | None
+
+
+def _read_line(log: TrialLog, offset: int, data: bytes, closely: bool) -> _ReadLine:
+    found = None if closely else glance(data)
+    if found is not None:
+        return _ReadLine(data, Place(found.session, found.n), Cell(found.system, found.case, found.trial), None)
+    line, place = line_and_place(f"{shown_path(log.path)}: byte {offset}", data)
+    return _ReadLine(data, place, line.cell if isinstance(line, TrialLine) else None, line)
+
+
+def _difference(one: PlanLine, other: PlanLine) -> str | None:
+    """What two plans differ in, in words; None if they hold the same cells, asked the same."""
+    for what, here, there in (
+        ("task", f"{one.task.module} {one.task.version}", f"{other.task.module} {other.task.version}"),
+        ("split", one.split, other.split), ("trials", str(one.trials), str(other.trials)),
+        ("systems", ", ".join(one.systems), ", ".join(other.systems)),
+        ("cases", ", ".join(case.id for case in one.cases), ", ".join(case.id for case in other.cases)),
+    ):
+        if here != there:
+            return f"{what} {shown_line(here, 100)}, not {shown_line(there, 100)}"
+    changed = [shown_line(here.id, 60) for here, there in zip(one.cases, other.cases, strict=True)
+               if here.ask != there.ask]
+    return f"another prompt or schema of {', '.join(changed[:MOST_NAMED])}" if changed else None
+
+
+def _is_other(one: JSON, other: JSON) -> bool:
+    # not ==, for which 1, 1.0 and true are the same
+    return canonical(one) != canonical(other)
+
+
+def _said(log: TrialLog, cell: Cell) -> tuple[bool, str]:
+    """What came of a cell, as far as two machines can agree on it: its output, or the type of its error."""
+    outcome: Outcome = log.trial(cell).outcome
+    return (True, outcome.output) if isinstance(outcome, Reply) else (False, outcome.error.type)

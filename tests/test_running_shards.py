@@ -1,0 +1,103 @@
+"""Which part of a plan a machine runs, as a person or a job array says it."""
+from __future__ import annotations
+
+import unittest
+from collections import Counter
+
+from benchkit.basics.errors import Unusable
+from benchkit.basics.values import Shard
+from benchkit.running.plan import NothingRecorded, Selection, cells_of, look_ahead, work_left
+from benchkit.running.shards import mark_of, shard_of
+from tests.test_running_plan import NO_CHANGES, cells
+from tests.trial_logs import plan_line
+
+
+def slurm(task: int, first: int, last: int, count: int, step: int | None = 1) -> dict[str, str]:
+    """The variables of a task of a Slurm job array."""
+    found = {"ID": task, "MIN": first, "MAX": last, "COUNT": count, **({} if step is None else {"STEP": step})}
+    return {f"SLURM_ARRAY_TASK_{name}": str(value) for name, value in found.items()}
+
+
+class AsGiven(unittest.TestCase):
+    def test_a_shard_is_named_i_of_n(self) -> None:
+        for text, shard in (("1/1", Shard(1, 1)), ("2/3", Shard(2, 3)), ("65535/65535", Shard(65535, 65535))):
+            self.assertEqual(shard, shard_of(text, {}))
+            self.assertEqual(text, str(shard))
+
+    def test_what_is_no_shard_is_refused(self) -> None:
+        for text in ("", "1", "/", "1/", "a/b", "1/2/3", "-1/2", " 1/2", "1/2 ", "0x1/2", "AUTO", "1.0/2", "\u0661/2"):
+            with self.subTest(text=text), self.assertRaisesRegex(Unusable, "a shard is I/N"):
+                shard_of(text, {})
+
+    def test_a_shard_out_of_range_is_refused(self) -> None:
+        for text in ("0/3", "4/3", "1/0", "0/0", "1/65536", "999999999/999999999"):
+            with self.subTest(text=text), self.assertRaisesRegex(Unusable, f"^--shard {text}: I goes from 1 to N"):
+                shard_of(text, {})
+
+    def test_the_log_of_a_shard_is_marked(self) -> None:
+        self.assertEqual((".shard-2-of-3", ""), (mark_of(Shard(2, 3)), mark_of(None)))
+
+
+class FromAJobArray(unittest.TestCase):
+    def test_every_task_of_a_slurm_range_is_a_shard_of_its_own(self) -> None:
+        for first, last, step in ((0, 7, 1), (1, 8, 1), (5, 5, 1), (17, 23, 3), (0, 30, 10), (1, 10, 4)):
+            tasks = range(first, last + 1, step)
+            # Slurm gives the last task there is, not the end of the range as typed
+            found = [shard_of("auto", slurm(task, first, tasks[-1], len(tasks), step)) for task in tasks]
+            self.assertEqual([Shard(number, len(tasks)) for number in range(1, len(tasks) + 1)], found)
+
+    def test_a_slurm_that_tells_no_step_steps_by_one(self) -> None:
+        self.assertEqual(Shard(2, 3), shard_of("auto", slurm(5, 4, 6, 3, None)))
+
+    def test_a_slurm_list_that_is_no_range_is_refused(self) -> None:
+        for variables in (slurm(3, 1, 8, 3), slurm(3, 1, 7, 3, 2), slurm(4, 1, 7, 4, 2), slurm(1, 1, 7, 7, 0)):
+            with self.subTest(variables=variables), self.assertRaisesRegex(Unusable, "which is no range"):
+                shard_of("auto", variables)
+
+    def test_a_task_outside_of_its_own_array_is_refused(self) -> None:
+        with self.assertRaisesRegex(Unusable, "give 4/3: I goes from 1"):
+            shard_of("auto", slurm(4, 1, 3, 3))
+
+    def test_an_indexed_job_counts_from_zero(self) -> None:
+        for index in range(4):
+            variables = {"JOB_COMPLETION_INDEX": str(index), "JOB_COMPLETIONS": "4"}
+            self.assertEqual(Shard(index + 1, 4), shard_of("auto", variables))
+
+    def test_variables_that_are_missing_or_no_numbers_are_named(self) -> None:
+        for variables, words in (
+            ({}, "this is no task of a job array"), ({"JOB_COMPLETION_INDEX": "0"}, "the variable JOB_COMPLETIONS"),
+            ({"JOB_COMPLETION_INDEX": "x", "JOB_COMPLETIONS": "3"}, "JOB_COMPLETION_INDEX is x, no number"),
+            ({"JOB_COMPLETION_INDEX": "3", "JOB_COMPLETIONS": "3"}, "give 4/3"),
+            ({"SLURM_ARRAY_TASK_ID": "1"}, "SLURM_ARRAY_TASK_MIN is empty or not set"),
+            ({**slurm(1, 1, 3, 3), "SLURM_ARRAY_TASK_MAX": "-3"}, "SLURM_ARRAY_TASK_MAX is -3, no number"),
+        ):
+            with self.subTest(variables=variables), self.assertRaisesRegex(Unusable, words):
+                shard_of("auto", variables)
+
+
+class ItsCells(unittest.TestCase):
+    PLAN = plan_line(("a", "b", "c", "d"), trials=3, systems=("x:one", "x:two"))
+
+    def test_every_cell_is_in_exactly_one_shard_and_shards_are_balanced(self) -> None:
+        for of in (1, 2, 3, 5, 24, 30):
+            parts = [list(cells_of(self.PLAN, Shard(index, of))) for index in range(1, of + 1)]
+            self.assertEqual(Counter(cells_of(self.PLAN)), Counter(cell for part in parts for cell in part))
+            self.assertLessEqual(max(map(len, parts)) - min(map(len, parts)), 1)
+
+    def test_the_number_of_a_cell_is_its_place_in_the_order_of_running(self) -> None:
+        every = list(cells_of(self.PLAN))
+        self.assertEqual([every[1], every[4], every[7]], list(cells_of(self.PLAN, Shard(2, 3)))[:3])
+
+    def test_what_is_left_and_what_is_planned_are_those_of_the_shard(self) -> None:
+        plan, selection = plan_line(("a", "b", "c"), trials=2), Selection(shard=Shard(2, 4))
+        self.assertEqual(["b 1", "c 2"], cells(work_left(NothingRecorded(), plan, NO_CHANGES, selection)))
+        ahead = look_ahead(NothingRecorded(), plan, NO_CHANGES, selection)
+        self.assertEqual((2, 0, 2, "b, trial 1"), (ahead.planned, ahead.recorded, ahead.chosen, ahead.first))
+
+    def test_a_limit_is_one_of_the_shard(self) -> None:
+        plan, selection = plan_line(("a", "b", "c"), trials=2), Selection(limit=1, shard=Shard(3, 4))
+        self.assertEqual(["c 1"], cells(work_left(NothingRecorded(), plan, NO_CHANGES, selection)))
+
+
+if __name__ == "__main__":
+    unittest.main()
