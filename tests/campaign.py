@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
 
 from tests.faults.found import KINDS, NOTHING, Found, Missing, Part, Turn, wrong
@@ -58,7 +59,7 @@ def take_turn(name: str, number: int, rounds: int, seed: int) -> Outcome:
 
 def campaign(parts: Sequence[Part], rounds: int, seed: int, turn: int | None = None) -> Iterator[Outcome]:
     """Every part with all its turns, spread over the cores; one outcome a part, in their order."""
-    with ProcessPoolExecutor(os.cpu_count() or 1) as pool:
+    with ProcessPoolExecutor(os.cpu_count() or 1, get_context("spawn")) as pool:
         futures = {part.name: [pool.submit(take_turn, part.name, number, rounds, seed) for number in _numbers(
             part, rounds, turn)] for part in parts}
         for part in parts:

@@ -13,7 +13,7 @@ from benchkit.running.status import status_of
 from benchkit.trial_log.reader import read_log
 from tests.faults.found import Found, Part, Problem, Turn, one_in
 from tests.faults.oracle import bytes_of, grown, places_in
-from tests.faults.scene import Scene, scene
+from tests.faults.scene import Scene, scene, settle
 from tests.river import typed
 
 
@@ -59,7 +59,7 @@ def second_writer(turn: Turn) -> Found:
         else:
             process[0].kill()
             process[0].wait()
-            one.settle()
+            settle(one.server)
         one.problems += grown(before, bytes_of(one.log), "with a second writer")
         return _gone_on(one, "a second writer")
 
@@ -120,7 +120,7 @@ def stale_lock(turn: Turn) -> Found:
         process = one.start(*one.flags, "--quiet")
         one.on_arrival = lambda arrival: os.kill(process.pid, signal.SIGKILL) if arrival.number == 2 else None
         process.wait(60)
-        one.settle()
+        settle(one.server)
         one.on_arrival = lambda arrival: None
         start = time.monotonic()
         found = _gone_on(one, "a stale lock")

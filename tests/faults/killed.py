@@ -15,7 +15,7 @@ from benchkit.running.status import status_of
 from benchkit.trial_log.reader import read_log
 from tests.faults.found import Found, Part, Problem, Turn
 from tests.faults.oracle import bytes_of, grown, places_in
-from tests.faults.scene import Arrival, Scene, scene
+from tests.faults.scene import Arrival, Scene, scene, settle
 
 START_S, AFTER_ARRIVAL_S, END_S = 0.4, 0.025, 0.12
 """How long a start takes, a trial, and what comes behind the last one: kills fall anywhere within."""
@@ -108,7 +108,7 @@ def _status_count(log: Path) -> int:
 def _until_dead(one: Scene, process: subprocess.Popen[bytes]) -> None:
     """Wait for the end of a process, and until its last request has come in."""
     process.wait(60)
-    one.settle()
+    settle(one.server)
     one.on_arrival = lambda arrival: None
 
 

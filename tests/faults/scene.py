@@ -125,7 +125,7 @@ class Scene:
             [*prefix, sys.executable, *script, *(flags or self.flags)], cwd=self.folder,
             env={**kept, "PYTHONPYCACHEPREFIX": str(CACHE)},
             **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more})
-        self._stack.callback(_bury, process)
+        self._stack.callback(bury, process)
         return process
 
     def ended(self, process: subprocess.Popen[bytes]) -> Told:
@@ -170,13 +170,6 @@ class Scene:
     def calls(self) -> int:
         """Requests so far that asked the model something."""
         return sum(map(is_asked, self.server.chats()))
-
-    def settle(self) -> None:
-        """Wait until requests of a process that has died are all in."""
-        seen = -1
-        while seen != len(self.server.seen):
-            seen = len(self.server.seen)
-            time.sleep(0.02)
 
     def expect(self, is_so: bool, text: str) -> None:
         """Note a problem unless it is so."""
@@ -226,12 +219,21 @@ class Scene:
         return {place: said for place, _attempt, said in trials_in(log.read_bytes())}
 
 
-def _bury(process: subprocess.Popen[bytes]) -> None:
+def bury(process: subprocess.Popen[bytes]) -> None:
+    """End a process, if it has not ended, and let go of it."""
     process.kill()
     process.wait()
     for stream in (process.stdout, process.stderr):
         if stream is not None:
             stream.close()
+
+
+def settle(server: FakeOllama) -> None:
+    """Wait until the requests of a process that has died are all in."""
+    seen = -1
+    while seen != len(server.seen):
+        seen = len(server.seen)
+        time.sleep(0.02)
 
 
 @contextlib.contextmanager
