@@ -30,6 +30,22 @@ class ParsingLines(unittest.TestCase):
             with self.subTest(text=text):
                 self.assertEqual(values, parse_env(text).values)
 
+    def test_an_address_and_its_key_stay_together(self) -> None:
+        url, key = "OPENAI_BASE_URL", "OPENAI_API_KEY"
+        both = {url: "https://a.example/v1", key: "a"}
+        for values, environment, taken in (
+            (both, {}, both),
+            (both, {key: "ambient"}, both),
+            (both, {url: "https://b.example/v1"}, {}),
+            (both, {url: "https://b.example/v1", key: "b"}, {}),
+            (both, {url: both[url]}, {key: "a"}),
+            (both, {url: both[url], key: "own"}, {}),
+            ({key: "a"}, {url: "https://b.example/v1"}, {key: "a"}),
+            ({key: "a"}, {key: "own"}, {}),
+        ):
+            with self.subTest(values=values, environment=environment):
+                self.assertEqual(taken, Secrets(values).beside(environment))
+
     def test_a_wrong_line_is_named_by_its_number_and_never_shown(self) -> None:
         for text, words in (
             ("A=1\nhunter2", "line 2: it is not KEY=VALUE"),

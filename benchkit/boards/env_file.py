@@ -14,6 +14,8 @@ from benchkit.basics.errors import Surroundings, Unusable
 from benchkit.disk.whole_files import read_whole, shown_path
 
 MOST_BYTES = 64 * 1024
+TOGETHER = (("OPENAI_BASE_URL", "OPENAI_API_KEY"),)
+"""An address, and the key that belongs to it: one of the file never meets one of the environment."""
 _LINE = re.compile(r"(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]{0,99})[ \t]*=[ \t]*(.*)")
 _COMMENT_BEHIND = re.compile(r"[ \t]+#.*")
 
@@ -25,8 +27,18 @@ class Secrets:
     values: Mapping[str, str] = field(repr=False)
 
     def beside(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """Those that the environment does not have: what is set there already holds."""
-        return {name: value for name, value in self.values.items() if name not in environment}
+        """Those that the environment does not have: what is set there already holds.
+
+        An address that stands here with its key is taken with it or not at all: no key goes to another host.
+        """
+        taken = {name: value for name, value in self.values.items() if name not in environment}
+        for address, key in TOGETHER:
+            if address in self.values and key in self.values:
+                if address not in environment:
+                    taken[key] = self.values[key]
+                elif environment[address] != self.values[address]:
+                    taken.pop(key, None)
+        return taken
 
 
 def read_env_file(path: Path) -> Secrets:
