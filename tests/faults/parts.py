@@ -1,6 +1,7 @@
 """All parts of the campaign, in the order of its table."""
 from __future__ import annotations
 
+from tests.faults.altered import ALTERED
 from tests.faults.boards import BOARDS
 from tests.faults.changed import CHANGED
 from tests.faults.company import COMPANY
@@ -11,5 +12,5 @@ from tests.faults.killed import KILLS
 from tests.faults.power import DEVICE, STAND_IN
 from tests.faults.signalled import SIGNALS
 
-PARTS: tuple[Part, ...] = (KILLS, BOARDS, CUTS, STAND_IN, DEVICE, SIGNALS, *DISKS, *CHANGED, *COMPANY)
+PARTS: tuple[Part, ...] = (KILLS, BOARDS, CUTS, ALTERED, STAND_IN, DEVICE, SIGNALS, *DISKS, *CHANGED, *COMPANY)
 BY_NAME = {part.name: part for part in PARTS}
