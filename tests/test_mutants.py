@@ -1,4 +1,4 @@
-"""The mutants of the log fit the kit as it is, and what is to kill them is there. (`python3 -m tests.mutants` kills.)"""
+"""The mutants of the log fit the kit as it is, and what is to kill them is there (`python3 -m tests.mutants`)."""
 from __future__ import annotations
 
 import tempfile

@@ -1,4 +1,4 @@
-"""SIGKILL of a board run: the log of the answers and the trace of all that was seen, bought and said.
+"""A board run that is killed, whose disk is full, whose power goes: its log, and the trace of all that happened.
 
 Two baselines and a model buy what they want to see; the witness is the server, as for bench.py. In the end the
 board is drawn, its trace holds, and every answer has its one closed story in the trace.
@@ -10,11 +10,13 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -24,6 +26,7 @@ from tests.boards_packs import put_pack
 from tests.doors import ROOT, Told
 from tests.fake_ollama import Seen
 from tests.faults.found import Found, Part, Problem, Turn, holds, one_in
+from tests.faults.mounts import copied_device, device, fill, small_disk
 from tests.faults.oracle import Place, Said, as_wanted, bytes_of, grown, lost, places_in, trials_in, whole_lines
 from tests.faults.scene import CACHE, PATIENCE_S, SteadyOllama, bury, is_asked, settle
 from tests.river import MODEL, typed
@@ -48,11 +51,27 @@ def number_in(messages: Sequence[Mapping[str, str]]) -> int:
     return int(found.group(1))
 
 
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The bytes of the two files of a batch that grow."""
+
+    log: bytes
+    trace: bytes
+
+
+def files_in(home: Path) -> Files:
+    """Those of the newest batch; no bytes where there is none yet."""
+    batches = sorted((home / "runs" / "tiny").glob("*"), key=lambda path: (len(path.name), path.name))
+    batch = batches[-1] if batches else home / "none"
+    return Files(bytes_of(batch / "responses.jsonl"), bytes_of(batch / "trace.jsonl"))
+
+
 class BoardScene:
     """A folder with a small pack, a job, and a server; board.py as a process and in this one."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.server = folder, SteadyOllama()
+    def __init__(self, folder: Path, home: Path | None = None) -> None:
+        """`home` is where the batch comes to be, if that is not in the folder."""
+        self.home, self.undisturbed, self.server = home or folder, folder / "undisturbed", SteadyOllama()
         self.server.answer = answer
         self.acknowledged: set[Place] = set()
         self.problems: list[Problem] = []
@@ -60,21 +79,15 @@ class BoardScene:
         self.process: subprocess.Popen[bytes] | None = None
         self._asked: list[Place] = []
         self._lock = threading.Lock()
-        for home in (folder, folder / "undisturbed"):
-            put_pack(home)
-            (home / "jobs").mkdir()
+        for place in (self.home, self.undisturbed):
+            put_pack(place)
+            (place / "jobs").mkdir()
             systems = json.dumps(SYSTEMS)
-            (home / "jobs" / "tiny.toml").write_text(job_text(GATE, systems=systems, geometry='"gated"'), "utf-8")
+            (place / "jobs" / "tiny.toml").write_text(job_text(GATE, systems=systems, geometry='"gated"'), "utf-8")
 
-    def _batch_file(self, home: Path, name: str) -> Path:
-        """A file of the newest batch; where there is none yet, a name at which nothing is."""
-        batches = sorted((home / "runs" / "tiny").glob("*"), key=lambda path: (len(path.name), path.name))
-        return (batches[-1] if batches else home / "none") / name
-
-    def files(self) -> tuple[bytes, bytes]:
+    def files(self) -> Files:
         """The log and the trace as they are."""
-        return (bytes_of(self._batch_file(self.folder, "responses.jsonl")),
-                bytes_of(self._batch_file(self.folder, "trace.jsonl")))
+        return files_in(self.home)
 
     def arrived(self, seen: Seen) -> None:
         """A request has come: the cells that this session asked for before are recorded, or the promise is broken."""
@@ -84,7 +97,7 @@ class BoardScene:
         with self._lock:
             before = [asked for asked in self._asked if asked != place]
             self.acknowledged.update(before)
-            self.problems += lost(before, self.files()[0], f"when a request for {place} came")
+            self.problems += lost(before, self.files().log, f"when a request for {place} came")
             self._asked.append(place)
             number = len(self._asked)
         if self.kill_at and number == self.kill_at[0] and self.process is not None:
@@ -96,22 +109,28 @@ class BoardScene:
 
     def kill(self, number: int, after_s: float) -> None:
         """Run board.py, and kill it so long after a request of this number; after its start where that is 0."""
-        self._asked.clear()
         self.kill_at = (number, after_s)
+        with self.started() as process:
+            if number == 0:
+                time.sleep(after_s)
+                process.kill()
+            process.wait(PATIENCE_S)
+        self.kill_at = None
+        settle(self.server)
+
+    @contextlib.contextmanager
+    def started(self) -> Iterator[subprocess.Popen[bytes]]:
+        """board.py as a process, which ends with this."""
+        self._asked.clear()
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "OLLAMA"))}
         self.process = subprocess.Popen(
-            [sys.executable, str(ROOT / "board.py"), "run", "jobs/tiny.toml"], cwd=self.folder,
+            [sys.executable, str(ROOT / "board.py"), "run", "jobs/tiny.toml"], cwd=self.home,
             env={**kept, "OLLAMA_HOST": self.server.host, "PYTHONPYCACHEPREFIX": str(CACHE)},
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            if number == 0:
-                time.sleep(after_s)
-                self.process.kill()
-            self.process.wait(PATIENCE_S)
+            yield self.process
         finally:
             bury(self.process)
-        self.kill_at = None
-        settle(self.server)
 
     def run(self, home: Path) -> Told:
         """board.py in this process, to its end."""
@@ -124,11 +143,11 @@ class BoardScene:
 
     def wanted(self) -> dict[Place, Said]:
         """What a run says that nothing disturbs."""
-        home, self.server.on_chat = self.folder / "undisturbed", lambda seen: None
-        told = self.run(home)
+        self.server.on_chat = lambda seen: None
+        told = self.run(self.undisturbed)
+        self.server.on_chat = self.arrived
         self.problems += holds(told.code == 0, f"an undisturbed board ended with {told.code}: {told.stderr[-300:]}")
-        data = bytes_of(self._batch_file(home, "responses.jsonl"))
-        return {place: said for place, _attempt, said in trials_in(data)}
+        return {place: said for place, _attempt, said in trials_in(files_in(self.undisturbed).log)}
 
 
 def kill_board(turn: Turn) -> Found:
@@ -137,33 +156,39 @@ def kill_board(turn: Turn) -> Found:
     one = BoardScene(turn.folder)
     with one.server:
         wanted = one.wanted()
-        one.server.on_chat = one.arrived
         for _ in range(kills):
             before = one.files()
             number = turn.dice.randint(0, 14)
             one.kill(number, turn.dice.uniform(0.0, STEP_S if number else START_S))
-            for old, new in zip(before, one.files(), strict=True):
-                one.problems += grown(old, new, "after a kill of a board")
-            one.problems += lost(one.acknowledged, one.files()[0], "after a kill of a board")
+            one.problems += _both_grown(before, one.files(), "after a kill of a board")
+            one.problems += lost(one.acknowledged, one.files().log, "after a kill of a board")
         _check_end(one, wanted, f"a board after {kills} kills")
     return Found(kills, len(one.acknowledged), tuple(one.problems))
 
 
 def _check_end(one: BoardScene, wanted: Mapping[Place, Said], when: str) -> None:
     before, acknowledged = one.files(), set(one.acknowledged)
-    left = {place for place in wanted if place.system == MODEL} - places_in(before[0])
-    told = one.run(one.folder)
-    log, trace = one.files()
+    left = {place for place in wanted if place.system == MODEL} - places_in(before.log)
+    told = one.run(one.home)
+    after = one.files()
     one.problems += holds(told.code == 0 and "trace self-consistent" in told.stdout,
                           f"{when}: {told.code} {told.stdout[:200]} {told.stderr[-300:]}")
-    one.problems += (*grown(before[0], log, when), *grown(before[1], trace, when))
-    one.problems += (*lost(acknowledged, log, when), *as_wanted(wanted, log, when))
+    one.problems += (*_both_grown(before, after, when), *lost(acknowledged, after.log, when),
+                     *as_wanted(wanted, after.log, when), *_without_story(after, when))
     if one.asked() != left:
         one.problems.append(Problem("calls", f"{when}: asked for {len(one.asked())} cells, {len(left)} were left"))
-    stories = [_key(line) for line in whole_lines(trace) if line["type"] == "trial/end"]
-    answers = [_key(line) for line in whole_lines(log) if line["kind"] == "trial"]
-    one.problems += holds(set(answers) <= set(stories) and len(stories) == len(set(stories)),
-                          f"{when}: an answer has no story of its own in the trace")
+
+
+def _both_grown(before: Files, after: Files, when: str) -> tuple[Problem, ...]:
+    return (*grown(before.log, after.log, f"{when}, log"), *grown(before.trace, after.trace, f"{when}, trace"))
+
+
+def _without_story(files: Files, when: str) -> tuple[Problem, ...]:
+    """Every answer in the log has its one closed story in the trace."""
+    stories = [_key(line) for line in whole_lines(files.trace) if line["type"] == "trial/end"]
+    answers = [_key(line) for line in whole_lines(files.log) if line["kind"] == "trial"]
+    return holds(set(answers) <= set(stories) and len(stories) == len(set(stories)),
+                 f"{when}: an answer has no story of its own in the trace")
 
 
 def _key(line: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -172,4 +197,49 @@ def _key(line: Mapping[str, Any]) -> tuple[Any, ...]:
     return line["session"], system, line["case"], line["trial"], line["attempt"]
 
 
-BOARDS = Part("kills of a board", "SIGKILL of board.py at random moments", one_in(3), kill_board)
+def full_disk(turn: Turn) -> Found:
+    """The disk is full somewhere within a batch; then there is room again."""
+    with small_disk(turn.folder, "8m") as disk:
+        one = BoardScene(turn.folder / "sound", disk)
+        with one.server:
+            wanted = one.wanted()
+            size = sum(path.stat().st_size for path in one.undisturbed.rglob("*.jsonl"))
+            fill(disk, turn.dice.randrange(0, size, 4096))
+            before = one.files()
+            told = one.run(one.home)
+            (disk / "filler").unlink()
+            one.problems += holds(
+                told.code == 3 and "No space left" in told.stderr and told.stderr.count("\n") == 1,
+                f"a board on a full disk: {told.code} {told.stderr[-300:]}")
+            one.problems += _both_grown(before, one.files(), "on a full disk")
+            _check_end(one, wanted, "a board on a disk that was full")
+    return Found(1, len(one.acknowledged), tuple(one.problems))
+
+
+def power_cuts(turn: Turn) -> Found:
+    """The device is copied under a board run: an answer that is there has its story in the trace."""
+    with device(turn.folder) as disk:
+        one = BoardScene(turn.folder / "sound", disk.folder)
+        with one.server:
+            one.wanted()
+            copies: list[tuple[Path, set[Place]]] = []
+
+            def arrived(seen: Seen) -> None:
+                one.arrived(seen)
+                if turn.dice.random() < 0.4:
+                    copies.append((turn.folder / f"cut-{len(copies)}", set(one.acknowledged)))
+                    shutil.copyfile(disk.image, copies[-1][0])
+            one.server.on_chat = arrived
+            with one.started() as process:
+                one.problems += holds(process.wait(PATIENCE_S) == 0, f"it ended with {process.returncode}")
+        for image, acknowledged in copies:
+            with copied_device(image) as folder:
+                left = files_in(folder)
+            one.problems += (*lost(acknowledged, left.log, image.name), *_without_story(left, image.name))
+    return Found(len(copies), sum(len(acknowledged) for _image, acknowledged in copies), tuple(one.problems))
+
+
+BOARDS = (
+    Part("kills of a board", "SIGKILL of board.py at random moments", one_in(3), kill_board),
+    Part("a board on a full disk", "the log or the trace of a batch does not fit", one_in(15), full_disk),
+    Part("power cuts under a board", "the block device copied under board.py", one_in(15), power_cuts))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.doors import Told
 from tests.faults.found import Found, Missing, Part, Turn, one_in
-from tests.faults.mounts import read_only, small_disk
+from tests.faults.mounts import fill, read_only, small_disk
 from tests.faults.oracle import bytes_of, grown, lost
 from tests.faults.scene import Scene, scene
 from tests.river import typed
@@ -42,17 +42,11 @@ def log_on_a_full_disk(turn: Turn) -> Found:
     """A small disk is full somewhere within the log; then there is room again."""
     with small_disk(turn.folder) as disk, scene(turn.folder, log_folder=disk / "recorded") as one:
         room = turn.dice.randrange(0, _full_log_bytes(one) - 8192, 4096)
-        _fill(disk, room)
+        fill(disk, room)
         told = one.run(*one.flags, "--quiet")
         _check_stopped(one, told, "No space left")
         (disk / "filler").unlink()
         return _gone_on(one, f"a disk with room for {room} bytes")
-
-
-def _fill(disk: Path, room: int) -> None:
-    """Leave so much room on a disk."""
-    with (disk / "filler").open("wb") as file:
-        file.write(bytes(shutil.disk_usage(disk).free - room))
 
 
 def _gone_on(one: Scene, when: str) -> Found:
@@ -83,7 +77,7 @@ def recording_on_a_full_disk(turn: Turn) -> Found:
             typed(command.split())
             # what stands there is what the door takes for its own and would replace, for it differs
             (disk / name).write_bytes((disk / name).read_bytes() + b" ")
-        _fill(disk, 0)
+        fill(disk, 0)
         for name, command in table.items():
             _refused_on_full(one, command, disk / name)
         return Found(len(table), 0, tuple(one.problems))

@@ -62,6 +62,12 @@ def read_only(mounted: Path, is_so: bool) -> None:
     _run("mount", "-o", f"remount,{'ro' if is_so else 'rw'}", mounted)
 
 
+def fill(disk: Path, room: int) -> None:
+    """Leave so much room on a disk, by a file that is called filler."""
+    with (disk / "filler").open("wb") as file:
+        file.write(bytes(shutil.disk_usage(disk).free - room))
+
+
 @contextlib.contextmanager
 def device(folder: Path) -> Iterator[Device]:
     """A file system on a loop device; what is not synced stays in memory for minutes."""

@@ -12,5 +12,5 @@ from tests.faults.killed import KILLS
 from tests.faults.power import DEVICE, STAND_IN
 from tests.faults.signalled import SIGNALS
 
-PARTS: tuple[Part, ...] = (KILLS, BOARDS, CUTS, ALTERED, STAND_IN, DEVICE, SIGNALS, *DISKS, *CHANGED, *COMPANY)
+PARTS: tuple[Part, ...] = (KILLS, *BOARDS, CUTS, ALTERED, STAND_IN, DEVICE, SIGNALS, *DISKS, *CHANGED, *COMPANY)
 BY_NAME = {part.name: part for part in PARTS}
