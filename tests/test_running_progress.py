@@ -97,6 +97,26 @@ class OneLine(unittest.TestCase):
         self.assertTrue(world.progress.line().isprintable())
         self.assertIn("\\x1b[2J", world.progress.line())
 
+    def test_in_few_columns_the_case_id_gives_way_and_the_trial_stays(self) -> None:
+        world = World()
+        world.trial(Reply("yes"), case="dev-021-a-rather-long-name-of-a-case")
+        whole = world.progress.line()
+        for fewer, end in ((0, "left; dev-021-a-rather-long-name-of-a-case, trial 1"),
+                           (1, "left; dev-021-a-rather-long-name-of-a-..., trial 1"),
+                           (30, "left; dev..., trial 1"), (31, "left; trial 1")):
+            with self.subTest(fewer=fewer):
+                line = world.progress.line(len(whole) - fewer)
+                self.assertTrue(line.endswith(end), line)
+                self.assertLessEqual(len(line), len(whole) - fewer)
+
+    def test_the_trial_stands_on_a_terminal_of_80_columns(self) -> None:
+        world = World(ahead=Ahead(640, 420, 640, "x"))
+        for _ in range(100):
+            world.trial(Reply("no"), case="dev-021-green-status", takes_s=12.0)
+        line = world.progress.line(79)
+        self.assertEqual("520/640 recorded; now 0 pass, 100 fail, 0 incomplete; 1 h 48 min left; trial 1", line)
+        self.assertLess(len(line), 80)
+
     def test_durations_read_as_a_person_would_say_them(self) -> None:
         for seconds, text in ((0.4, "0 s"), (59.9, "59 s"), (60, "1 min 00 s"), (125, "2 min 05 s"),
                               (3660, "1 h 01 min"), (360000, "100 h 00 min")):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from benchkit.basics.names import shown_line
-from benchkit.basics.values import Failure
+from benchkit.basics.values import Cell, Failure
 from benchkit.running.plan import Ahead, Assignment
 from benchkit.trial_log.lines import TrialLine
 
@@ -24,6 +24,8 @@ EMPTY_OUTPUTS = 5
 ALL_EMPTY = (f"the first {EMPTY_OUTPUTS} outputs are all empty; look at the prompt and at the model's options "
              f"(num_predict, think) before it goes on like this")
 USUAL_COLUMNS = 80
+SHORTEST_ID, LONGEST_CURRENT = 6, 60
+"""Columns: a shorter piece of the id of a case says nothing; the case and trial under way take so many at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Progress:
         self._counts: Counter[str] = Counter()
         self._outputs = self._empty = 0
         self._start: float | None = None
-        self._current = ""
+        self._current: Cell | None = None
         self._ended = threading.Event()
         self._ticker = threading.Thread(target=self._tick, daemon=True, name="progress")
 
@@ -67,7 +69,7 @@ class Progress:
 
     def starts(self, assignment: Assignment) -> None:
         """A trial is about to start. Before the first one nothing is shown: the model is loading, and says so."""
-        self._current = f"{assignment.cell.case}, trial {assignment.cell.trial}"
+        self._current = assignment.cell
         if self._start is None:
             self._start = self._around.monotonic()
             if self._screen is not None:
@@ -86,20 +88,27 @@ class Progress:
                 self._screen.clear()
             self._around.say(ALL_EMPTY)
 
-    def line(self) -> str:
-        """Where the run stands, in one line: what counts most comes first, for a narrow terminal cuts it."""
+    def line(self, columns: int | None = None) -> str:
+        """Where the run stands, in one line; in few columns the id of the case gives way, then the rate."""
+        text = self._told(has_rate=True)
+        if columns is not None and width_of(text + _current(self._current, 0)) > columns:
+            text = self._told(has_rate=False)
+        return text + _current(self._current, LONGEST_CURRENT if columns is None else columns - width_of(text))
+
+    def _told(self, has_rate: bool) -> str:
         counts, session = self._counts, self._counts.total()
         counted = ", ".join(f"{counts[word]} {word}" for word in self._verdicts.words)
         text = f"{self._ahead.recorded + session}/{self._ahead.planned} recorded; now {counted}"
         elapsed = 0.0 if self._start is None else self._around.monotonic() - self._start
         if session and elapsed > 0:
             rate = session / elapsed
-            text += f"; {rate:.3g}/s, {duration((self._ahead.chosen - session) / rate)} left"
-        return text + f"; {shown_line(self._current, 50)}" if self._current else text
+            left = duration((self._ahead.chosen - session) / rate)
+            text += f"; {rate:.3g}/s, {left} left" if has_rate else f"; {left} left"
+        return text
 
     def _tick(self) -> None:
         while self._screen is not None and not self._ended.wait(self._screen.every_s):
-            self._screen.show(self.line())
+            self._screen.show(self.line(self._screen.columns()))
 
 
 class Terminal:
@@ -110,10 +119,14 @@ class Terminal:
     def __init__(self, stream: TextIO) -> None:
         self._stream, self._width, self._lock = stream, 0, threading.Lock()
 
+    def columns(self) -> int:
+        """How wide a text may be now: one less than the terminal, so that the cursor stays on the line."""
+        return columns_of(self._stream) - 1
+
     def show(self, text: str) -> None:
         """Put the text in place of what is shown."""
         with self._lock:
-            text = fitting(text, columns_of(self._stream) - 1)
+            text = fitting(text, self.columns())
             width = width_of(text)
             _write(self._stream, "\r" + text + " " * (self._width - width))
             self._width = width
@@ -133,6 +146,9 @@ class Lines:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+
+    def columns(self) -> None:
+        """As wide as it likes."""
 
     def show(self, text: str) -> None:
         """Add the text."""
@@ -157,6 +173,17 @@ def _write(stream: TextIO, text: str) -> None:
         return
 
 
+def _current(cell: Cell | None, room: int) -> str:
+    """The case and trial under way; in few columns less of the case, and no case where nothing of it can be told."""
+    if cell is None:
+        return ""
+    case, trial = shown_line(cell.case, LONGEST_CURRENT), f"trial {cell.trial}"
+    room -= len(f"; , {trial}")
+    if width_of(case) > room:
+        case = fitting(case, room - 3) + "..."
+    return f"; {case}, {trial}" if room >= SHORTEST_ID else f"; {trial}"
+
+
 def columns_of(stream: TextIO) -> int:
     """How wide the terminal is now; 80 where it does not say."""
     try:
@@ -172,7 +199,7 @@ def width_of(text: str) -> int:
 
 def fitting(text: str, columns: int) -> str:
     """As much of the start of a text as fits."""
-    while width_of(text) > columns:
+    while text and width_of(text) > columns:
         text = text[:-1]
     return text
 
