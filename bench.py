@@ -55,7 +55,10 @@ def parser() -> door.Parser:
     flags.add_argument("--timeout-s", type=door.seconds, metavar="S", default=120.0,
                        help="the most that one trial may take, in all (default %(default)g)")
     flags.add_argument("--hardware", metavar="TEXT", help="the machine in your words; kept with every session")
-    flags.add_argument("--host", metavar="ADDRESS", help="the server (default OLLAMA_HOST, or 127.0.0.1:11434)")
+    flags.add_argument("--host", metavar="ADDRESS",
+                       help="the server (default OLLAMA_HOST or 127.0.0.1:11434; openai:MODEL: OPENAI_BASE_URL)")
+    flags.add_argument("--parallel", type=door.whole_number, metavar="N",
+                       help="keep N trials under way at once (default 1, or what the log says)")
     flags.add_argument("--limit", type=door.whole_number, metavar="N", help="run at most N trials in this session")
     flags.add_argument("--case", metavar="ID", help="run only this case in this session")
     flags.add_argument("--shard", metavar="I/N", help="run part I of N only, into a log of its own (auto: the "
@@ -210,11 +213,13 @@ def wish_of(options: argparse.Namespace, path: "Path", log: "TrialLog | None", w
     from benchkit.basics.command import Command
     from benchkit.running.live import Wish
     from benchkit.running.plan import Selection
+    from benchkit.running.session import parallel_of
 
     plan = None if log is None else log.plan
     command = Command(words[0], tuple(words[1:]))
+    system = options.system or (plan.systems[0] if plan else door.DEFAULT_SYSTEM)
     return Wish(
-        system=options.system or (plan.systems[0] if plan else door.DEFAULT_SYSTEM),
+        system=system,
         cases=options.cases,
         split=options.split or (plan.split if plan else door.DEFAULT_SPLIT),
         trials=options.trials or (plan.trials if plan else door.DEFAULT_TRIALS),
@@ -223,7 +228,8 @@ def wish_of(options: argparse.Namespace, path: "Path", log: "TrialLog | None", w
         timeout_s=options.timeout_s, hardware=options.hardware, host=options.host, allow_cloud=options.allow_cloud,
         selection=Selection(options.limit, options.case, options.retry_errors,
                             shard=shard or (None if log is None else log.shard)),
-        rerun_changed=options.changed == "rerun", accept_damage=options.accept_damage)
+        rerun_changed=options.changed == "rerun", accept_damage=options.accept_damage,
+        parallel=options.parallel or parallel_of(log, system))
 
 
 def dry_run(order: "Order", log: "TrialLog | None") -> int:

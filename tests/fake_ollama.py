@@ -13,7 +13,7 @@
         server.stop(), server.start()     nothing listens; it listens again on the same port
 
 Loading (`messages: []`), /api/version, /api/tags and /api/ps meet no faults of `next`; `server.paths["/api/tags"] =
-status(500)` replaces what a path does. One chat is answered at a time, as with one slot.
+status(500)` replaces what a path does. One chat is answered at a time, unless it is made with more `slots`.
 What does not live here: any test.
 """
 from __future__ import annotations
@@ -118,7 +118,8 @@ Answer: TypeAlias = Callable[[str, Sequence[Mapping[str, str]], int], str]
 class FakeOllama:
     """The server. Its public fields may be changed while it runs."""
 
-    def __init__(self, models: Mapping[str, str] | None = None, version: str | None = VERSION) -> None:
+    def __init__(self, models: Mapping[str, str] | None = None, version: str | None = VERSION,
+                 slots: int = 1) -> None:
         self.models = dict(models if models is not None else {"smollm2:135m": DIGEST})
         self.remote: set[str] = set()
         self.version = version
@@ -129,7 +130,7 @@ class FakeOllama:
         self.seen: list[Seen] = []
         self.closing = threading.Event()
         self._faults: list[Fault] = []
-        self._slot = threading.Lock()
+        self._slot = threading.BoundedSemaphore(slots)
         self._server: _Server | None = None
         self._port = 0
 

@@ -320,6 +320,85 @@ HOLD = ("import sys\nfrom tests.trial_logs import session_line, plan_line\n"
         "sys.stdin.readline(); writer.plan(plan_line()); print('unhurt', flush=True)\n")
 
 
+class CountingDisk(CrashingDisk):
+    """A disk that notes in `made` how many bytes were written, and "sync"."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.made: list[int | str] = []
+
+    def write(self, fd: int, data: memoryview) -> int:
+        self.made.append(len(data))
+        return super().write(fd, data)
+
+    def sync(self, fd: int) -> None:
+        self.made.append("sync")
+        super().sync(fd)
+
+
+class SeveralTogether(InAFolder):
+    def begun(self, disk: CrashingDisk) -> LogWriter:
+        writer = self.opened(disk.calls())
+        writer.begin(session_line())
+        writer.plan(plan_line())
+        writer.system(SystemLine(SYSTEM, SETTINGS))
+        return writer
+
+    def kept(self, disk: CrashingDisk) -> set[Cell]:
+        copy = self.path.with_name("after-a-power-cut")
+        copy.write_bytes(disk.kept)
+        return self.cells_in(read_log(copy))
+
+    def test_they_are_one_write_and_one_sync_and_on_the_disk_only_then(self) -> None:
+        disk = CountingDisk(self.path)
+        writer = self.begun(disk)
+        before = self.path.stat().st_size
+        disk.made.clear()
+        with writer.together():
+            for case in CASES:
+                writer.trial(trial_line(case))
+            self.assertEqual((before, []), (self.path.stat().st_size, disk.made))
+        self.assertEqual([self.path.stat().st_size - before, "sync"], disk.made)
+        self.assertEqual({Cell(SYSTEM, case, 1) for case in CASES}, self.kept(disk))
+
+    def test_the_log_is_the_same_as_line_by_line(self) -> None:
+        with LogWriter.open(self.path, session=SESSION_A, calls=NO_SYNC) as writer:
+            writer.begin(session_line())
+            with writer.together():
+                writer.plan(plan_line())
+                writer.system(SystemLine(SYSTEM, SETTINGS))
+            with writer.together():
+                writer.loaded(LoadedLine(3.5, 4096))
+            for trial in (1, 2):
+                with writer.together():
+                    for case in CASES:
+                        writer.trial(trial_line(case, trial))
+            with writer.together():
+                """Nothing."""
+            writer.stop(StopLine("complete", STAMP))
+        self.assertEqual(self.path.read_bytes(), bytes(complete()))
+
+    def test_those_before_an_error_are_kept(self) -> None:
+        disk = CrashingDisk(self.path)
+        writer = self.begun(disk)
+        with self.assertRaises(ValueError), writer.together():
+            writer.trial(trial_line(CASES[0]))
+            writer.trial(trial_line(CASES[1], outcome=Reply("\ud800")))
+        self.assertEqual({Cell(SYSTEM, CASES[0], 1)}, self.kept(disk))
+        writer.trial(trial_line(CASES[2]))
+        self.assertEqual(2, len(self.kept(disk)))
+
+    def test_a_sync_that_fails_is_told_of_all_of_them(self) -> None:
+        disk = CrashingDisk(self.path)
+        writer = self.begun(disk)
+        disk.sync_fails = 1
+        with self.assertRaises(Surroundings), writer.together():
+            for case in CASES:
+                writer.trial(trial_line(case))
+        self.assertTrue(writer.has_failed)
+        self.assertEqual(set(), self.kept(disk))
+
+
 class TwoWriters(InAFolder):
     def test_the_second_is_refused_with_the_process_of_the_first_and_the_first_is_unhurt(self) -> None:
         with subprocess.Popen([sys.executable, "-c", HOLD, str(self.path)], stdin=subprocess.PIPE,

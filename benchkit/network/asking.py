@@ -74,6 +74,9 @@ def ask(client: Client, dialect: Dialect, call: Call, deadline: float,
             if wait_s is None or client.clock.monotonic() + wait_s >= deadline:
                 reply = _checked(_reply_of(answer, reading, dialect), client.address)
                 return replace(reply, retries=tally.retries, waited_s=tally.waited_s)
+            if answer.status in BUSY:
+                # whoever else asks this server now would only lengthen its queue
+                client.rest.ask_for(client.clock.monotonic() + wait_s)
             tally.waited_s += pause(wait_s, client.clock, client.stop)
             tally.retries += 1
     except TrialError as error:

@@ -1,12 +1,13 @@
 """Running cells, one after the other: ask, wait, record, and only then go on.
 
 A trial is recorded before anything shows it and before the next request is sent. The engine knows no server and
-no task; it decides only when to stop. What does not live here: what is left to run (plan.py), and the lines around
-the trials (session.py).
+no task; it decides only when to stop. What does not live here: what is left to run (plan.py), several cells at once
+(at_once.py), and the lines around the trials (session.py).
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -61,11 +62,15 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """What is done around a trial: `prepare` its system before the first, `record` its line, tell the `witness`."""
+    """What is done around a trial: `prepare` its system before the first, `record` its line, tell the `witness`.
+
+    Lines that are recorded within `together` are on the disk only when it ends.
+    """
 
     prepare: Callable[[str], None]
     record: Callable[[TrialLine], None]
     witness: Witness
+    together: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 def run_trials(
@@ -84,7 +89,7 @@ def run_trials(
         is_first = False
         ways.prepare(assignment.cell.system)
         ways.witness.starts(assignment)
-        line, sentence = _try_cell(assignment, answering[assignment.cell.system], limits, clock)
+        line, sentence = try_cell(assignment, answering[assignment.cell.system], limits, clock)
         ways.record(line)
         ways.witness.recorded(line)
         if sentence is not None:
@@ -93,7 +98,7 @@ def run_trials(
     return Stopped("done")
 
 
-def _try_cell(
+def try_cell(
     assignment: Assignment, answering: Answering, limits: Limits, clock: Clock,
 ) -> tuple[TrialLine, str | None]:
     """One trial, ended: its line, and the sentence that stops the run (None: go on)."""

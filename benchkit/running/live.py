@@ -13,7 +13,7 @@ from typing import TextIO
 
 from benchkit.basics.clock import Budget, Clock, StopWish, signals_as_wish
 from benchkit.basics.command import Command
-from benchkit.basics.errors import Interrupted
+from benchkit.basics.errors import Interrupted, Unusable
 from benchkit.basics.values import Case
 from benchkit.running.plan import ALL, Ahead, Selection
 from benchkit.running.progress import Around, Progress, Verdicts
@@ -25,6 +25,7 @@ from benchkit.tasks.judging import judge
 from benchkit.tasks.task import Task
 from benchkit.trial_log.reader import TrialLog, read_log
 
+MOST_AT_ONCE = 1024
 MOST_KEPT = 1024
 """Verdicts kept: checks are pure, and most systems repeat themselves, so progress costs next to nothing."""
 
@@ -47,6 +48,7 @@ class Wish:
     selection: Selection = ALL
     rerun_changed: bool = False
     accept_damage: bool = False
+    parallel: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,8 @@ def log_at(path: Path, accept_damage: bool = False) -> TrialLog | None:
 
 def order_of(wish: Wish, task: Task, edges: Edges) -> Order:
     """The order that a wish for a task amounts to: cases read, the system made but not opened. Raises Unusable."""
+    if wish.parallel > MOST_AT_ONCE:
+        raise Unusable(f"--parallel {wish.parallel}: at most {MOST_AT_ONCE} trials can be under way at once")
     cases = in_split(read_cases(Path(wish.cases)), wish.split)
     system = load_system(wish.system, SystemOptions(
         clock=edges.clock, stop=edges.stop, say=edges.say, task=task, cases=cases, host=wish.host,
@@ -83,7 +87,7 @@ def order_of(wish: Wish, task: Task, edges: Edges) -> Order:
         split=wish.split, trials=wish.trials,
         budget=Budget(edges.start, wish.budget_s), timeout_s=wish.timeout_s, command=wish.command,
         hardware=wish.hardware, selection=wish.selection, rerun_changed=wish.rerun_changed,
-        accept_damage=wish.accept_damage)
+        accept_damage=wish.accept_damage, parallel=wish.parallel)
 
 
 def record_live(order: Order, log: TrialLog | None, edges: Edges, verdicts: Verdicts) -> Ended:

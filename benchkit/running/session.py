@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -20,6 +21,7 @@ from benchkit.basics.command import Command
 from benchkit.basics.errors import Interrupted, Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Case, TaskName
+from benchkit.running.at_once import run_at_once
 from benchkit.running.engine import Answering, Limits, Stopped, Ways, Witness, run_trials
 from benchkit.running.environment import environment
 from benchkit.running.plan import (
@@ -53,6 +55,8 @@ from benchkit.trial_log.lines import (
 from benchkit.trial_log.reader import TrialLog
 from benchkit.trial_log.writer import LogWriter
 
+PARALLEL = "parallel"
+"""The setting of a run in which several trials were under way at once; runs made one at a time do not have it."""
 Kept = TypeVar("Kept", SystemLine, TrialLine)
 
 
@@ -81,6 +85,7 @@ class Order:
     adds_systems    whether a log of other systems is gone on with; else it is refused
     companion       a file that grows beside the log, if there is one
     mend            what to do where requests have changed, in words; None: what bench.py can do
+    parallel        how many trials are under way at once
     """
 
     log: Path
@@ -100,6 +105,7 @@ class Order:
     adds_systems: bool = False
     companion: Companion | None = None
     mend: str | None = None
+    parallel: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +140,12 @@ def prompts_of(task: Task, cases: tuple[Case, ...]) -> dict[str, Prompt]:
     return {case.id: prompt_of(task, case) for case in cases}
 
 
+def parallel_of(log: TrialLog | None, system: str) -> int:
+    """How many trials of a system were under way at once where the log was recorded; 1 where it does not say."""
+    said = log.settings.get(system, {}).get(PARALLEL) if log is not None else None
+    return said if isinstance(said, int) and said > 1 else 1
+
+
 def foresee(order: Order, log: TrialLog | None) -> Ahead:
     """What `record` would run, as far as the log and the cases tell; nobody is asked. Raises Unusable."""
     plan = wanted_plan(order, log)
@@ -159,7 +171,8 @@ def record(order: Order, log: TrialLog | None, surrounds: Surrounds) -> Ended:
 
 def _record_open(order: Order, surrounds: Surrounds) -> Ended:
     environments = [system.open() for system in order.systems.values()]
-    answering = {name: Answering(system, system.settings(), order.prompts) for name, system in order.systems.items()}
+    answering = {name: Answering(system, _settings(order, system), order.prompts)
+                 for name, system in order.systems.items()}
     with LogWriter.open(order.log, accept_damage=order.accept_damage) as writer:
         log = writer.read()
         plan = wanted_plan(order, log)
@@ -189,6 +202,11 @@ def closing_all(order: Order) -> Iterator[None]:
             order.companion.close()
 
 
+def _settings(order: Order, system: System) -> Mapping[str, JSON]:
+    """All that determines a request: also how many are under way at once, for that changes the text of some servers."""
+    return system.settings() if order.parallel == 1 else {**system.settings(), PARALLEL: order.parallel}
+
+
 def _environment(servers: Sequence[Mapping[str, JSON]]) -> Mapping[str, JSON]:
     """This machine, and the first server there is: baselines have none."""
     return environment(next((one for one in servers if one.get("server") is not None), servers[0]))
@@ -209,7 +227,7 @@ def _foreseen_differences(order: Order, log: TrialLog) -> dict[str, tuple[str, .
     """The same before a server is asked: a setting that is None comes from there, and is not compared yet."""
     found = {}
     for name, system in order.systems.items():
-        now = {key: value for key, value in system.settings().items() if value is not None}
+        now = {key: value for key, value in _settings(order, system).items() if value is not None}
         before = log.settings.get(name, now)
         found[name] = settings_differences({key: before[key] for key in now if key in before}, now)
     return found
@@ -263,8 +281,9 @@ def _run_session(order: Order, ground: _Ground, writer: LogWriter, surrounds: Su
         _keep(writer.trial, line, f"the answer of {line.cell.system} to {line.cell.case}, trial {line.cell.trial}")
 
     with surrounds.witness(ahead) as witness:
-        ways = Ways(_warmer(ground, writer, surrounds), write, witness)
-        stopped = run_trials(work_left(*cells), ground.answering, ways, limits, surrounds.clock)
+        ways = Ways(_warmer(ground, writer, surrounds), write, witness, writer.together)
+        run = run_trials if order.parallel == 1 else partial(run_at_once, lanes=order.parallel)
+        stopped = run(work_left(*cells), ground.answering, ways, limits, surrounds.clock)
     return Stopped(_reason(stopped, order.selection, ahead.recorded + ahead.chosen < ahead.planned), stopped.sentence)
 
 

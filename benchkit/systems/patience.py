@@ -56,7 +56,8 @@ class Patience:
             reply = ask(self._client, dialect, call, deadline + waited_s)
         except TrialError as error:
             error.waited_s += waited_s
-            self._gave_up = error.type in _LEAVES_THE_SERVER_BUSY
+            # of several trials at once, each may be the one that was given up
+            self._gave_up = self._gave_up or error.type in _LEAVES_THE_SERVER_BUSY
             if error.type == "Unreachable":
                 error.stops = self._gone(deadline + waited_s)
             raise

@@ -43,7 +43,10 @@ class System(Protocol):
         """Load the model, with a limit of 10 minutes and a sign of life. Raises Surroundings."""
 
     def answer(self, request: Request) -> Reply:
-        """One whole reply within `request.deadline`. Raises TrialError, or Interrupted when a signal came."""
+        """One whole reply within `request.deadline`. Raises TrialError, or Interrupted when a signal came.
+
+        Where a person wants several trials at once, it is called by as many threads.
+        """
 
     def close(self) -> None:
         """Let go of connections. Never raises."""

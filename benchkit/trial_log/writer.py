@@ -5,6 +5,8 @@ A torn tail is closed with a newline and named, never cut. What does not live he
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -37,6 +39,7 @@ class LogWriter:
     def __init__(self, path: Path, file: AppendFile, session: str, accept_damage: bool) -> None:
         self._path, self._file, self._session, self._accepts = path, file, session, accept_damage
         self._n = 0
+        self._waiting: bytearray | None = None
 
     @classmethod
     def open(
@@ -96,8 +99,22 @@ class LogWriter:
         self._append(line)
 
     def trial(self, line: TrialLine) -> None:
-        """Write a trial. When this returns, the trial is recorded, and not before."""
+        """Write a trial. When this returns, the trial is recorded, and not before; see `together`."""
         self._append(line)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """All that is written within this is recorded when it ends, and not before: one write, one sync.
+
+        That holds where it ends by an error, too. Raises Surroundings when the lines are not on the disk.
+        """
+        self._waiting = bytearray()
+        try:
+            yield
+        finally:
+            data, self._waiting = bytes(self._waiting), None
+            if data:
+                self._file.append(data)
 
     def stop(self, line: StopLine) -> None:
         """Write that the session ended in order."""
@@ -109,7 +126,10 @@ class LogWriter:
             raise RuntimeError("a session is begun once, and before anything else")
         data = bytes_of(line, Place(self._session, self._n))
         self._check_readable(data)
-        self._file.append(data)
+        if self._waiting is None:
+            self._file.append(data)
+        else:
+            self._waiting += data
         self._n += 1
 
     def _check_readable(self, data: bytes) -> None:
