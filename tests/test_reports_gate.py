@@ -60,6 +60,14 @@ class TheRules(unittest.TestCase):
         self.assertEqual([], broken(candidate, base, Rules(strict=True)))
         self.assertEqual([], broken({"A": "+-"}, {"A": "--"}, Rules(strict=True)))
 
+    def test_strict_refuses_a_stable_pass_that_is_not_there_any_more(self) -> None:
+        base = {"A": "++", "B": "++", "C": "+-"}
+        self.assertEqual([], broken(base, {"A": "++"}))
+        found = gate(base, {"A": "++"}, Rules(strict=True))
+        self.assertEqual(["strict"], [result.code for result in found.broken])
+        self.assertIn("1 case that passed every time is not in the candidate at all (B)", found.broken[0].text)
+        self.assertEqual([], broken(base, {"A": "++", "B": "++"}, Rules(strict=True)))
+
     def test_all_broken_rules_are_named(self) -> None:
         candidate = {**WORSE, "more": "n+++"}
         self.assertEqual(["drop", "incomplete", "strict"], broken(BETTER, candidate, Rules(strict=True)))
@@ -84,13 +92,48 @@ class ItsText(unittest.TestCase):
             "  broken  mean pass^1 changed by -30.0 points over 20 cases, sign-flip p 0.0312: a fall by more than",
             "          0.0 points with p below 0.05",
             "  broken  1 of 21 trials of the candidate are incomplete",
-            "  held    0 cases of 20 passed every time and do not any more", ""], lines[:6])
+            "  held    0 cases of 20 passed every time and do not any more",
+            "  aside   1 case of the candidate only, left out of the figures: new", ""], lines[:7])
 
     def test_an_accepted_candidate_is_not_called_the_same(self) -> None:
-        text = self.text(fallen(0), fallen(5), Rules())
+        mixed = {name: "-" if number in (3, 4, 5, 6) else "+" for number, name in enumerate(fallen(0))}
+        text = self.text(fallen(3), mixed, Rules(max_drop=Fraction(1, 10)))
         self.assertTrue(text.startswith("accepted (none of 2 rules broken): candidate against base\n"))
-        self.assertIn("no fall by more than 0.0 points with p below 0.05 was found", " ".join(text.split()))
+        self.assertIn("no fall by more than 10.0 points with p below 0.05 was found", " ".join(text.split()))
         self.assertNotIn("same", text.split("sameness")[0])
+
+    def test_a_fall_that_nothing_could_refuse_is_not_called_accepted(self) -> None:
+        five = dict.fromkeys("ABCDE", "++")
+        for candidate, rules, first in (
+                (dict.fromkeys(five, "--"), Rules(), "100.0 points, and with 5 differing cases the smallest p is "
+                 "0.0625, so no alpha of 0.05 could refuse it; --strict refuses by cases"),
+                ({**five, "A": "--"}, Rules(), "20.0 points, and with 1 differing case the smallest p is 1, so"),
+                (fallen(20), Rules(alpha=Fraction(0)), "so no alpha of 0 could refuse it; --strict refuses")):
+            with self.subTest(first=first):
+                text = self.text(fallen(0) if len(candidate) == 20 else five, candidate, rules)
+                self.assertTrue(text.startswith("not decided: pass^1 fell by "), text)
+                head = " ".join(text.split("\n\n")[0].split())
+                self.assertIn(first, head)
+                self.assertIn("open mean pass^1 changed by", head)
+                self.assertNotIn("accepted", text)
+                self.assertNotIn("no smaller margin", text if len(candidate) == 20 else "")
+
+    def test_strict_is_not_offered_where_it_was_given(self) -> None:
+        text = self.text({"A": "+-"}, {"A": "--"}, Rules(strict=True))
+        self.assertTrue(text.startswith("not decided: pass^1 fell by 50.0 points"))
+        self.assertNotIn("--strict", text)
+
+    def test_a_rise_or_an_allowed_fall_is_decided(self) -> None:
+        for base, candidate, rules in (
+                (fallen(5), fallen(0), Rules()), (fallen(0), fallen(0), Rules()),
+                (fallen(0), fallen(5), Rules(max_drop=Fraction(1, 4))), (fallen(0), fallen(6), Rules())):
+            self.assertTrue(gate(base, candidate, rules).is_decided)
+        self.assertFalse(gate(fallen(0), fallen(5)).is_decided)
+
+    def test_cases_of_one_side_are_named_beside_the_rules(self) -> None:
+        head = self.text({"A": "++", "B": "++"}, {"A": "++", "C": "+-"}, Rules()).split("\n\n")[0]
+        self.assertIn("  aside   1 case of the base only, left out of the figures: B\n", head)
+        self.assertIn("  aside   1 case of the candidate only, left out of the figures: C", head)
 
     def test_lost_cases_are_always_listed(self) -> None:
         for lost in (0, 1, 20):

@@ -10,7 +10,7 @@ from fractions import Fraction
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.columns import WIDTH, width_of
 from benchkit.reports.comparison import SideBySide, side_by_side
-from benchkit.reports.figures_as_text import points, points_spread, probability
+from benchkit.reports.figures_as_text import points, points_spread, probability, times_as_long
 from benchkit.reports.paint import Paint
 from benchkit.reports.pair_words import Finding, title_of, verdict_of
 from benchkit.reports.run_report import report_of
@@ -40,8 +40,8 @@ candidate against base
                 no difference
   incomplete    0 trials of the base and 5 of the candidate: as they go, the difference is -6.2 to
                 +25.0 points; who is ahead is open
-  latency       1.00 times as long: 0.300 s against 0.300 s, medians of 8 and 12 warm trials
-  latency       1.00 times as long: 0.100 s against 0.100 s, medians of 3 and 4 cold trials
+  latency       0.300 s against 0.300 s, medians of 8 and 12 warm trials: 1.00 times as long
+  latency       0.100 s against 0.100 s, medians of 3 and 4 cold trials: 1.00 times as long
   same system   two recordings; did anything change in these same cases? p 0.691, permuting the
                 labels within each case
   outputs       warm: 7 of 8 (87.5 %) equal, and 4 of 8 (50.0 %) verdicts
@@ -67,16 +67,18 @@ candidate against base
   unknown       delta
 
   few-differing-cases: 2 of 3 compared cases differ, and p cannot be smaller than 0.5 with so few:
-    this test cannot tell the two apart
+    this test cannot decide at 5 %
   winner-not-robust: incomplete trials could turn the difference around
 
 judged-anew against base
   judged-anew and base are not compared: they were judged by Toy 1 (source 000000000000) and by Toy
-  2 (source 000000000000); judge both recordings by one task
+  2 (source 000000000000); judge both again: python3 harness.py run --task toy_task --split
+  development --system replay:RECORDING --out RUN
 
 judged-anew against candidate
   judged-anew and candidate are not compared: they were judged by Toy 1 (source 000000000000) and by
-  Toy 2 (source 000000000000); judge both recordings by one task
+  Toy 2 (source 000000000000); judge both again: python3 harness.py run --task toy_task --split
+  development --system replay:RECORDING --out RUN
 """
 
 
@@ -117,10 +119,15 @@ class TheText(unittest.TestCase):
             (BETTER, "a"), (WORSE, "b"), (BETTER, "c"))]))
         self.assertIn("0.00781 by sign-flip, 0.0234 after Holm over 3 pairs", text)
 
-    def test_all_tied_and_unknown_cases_are_named(self) -> None:
+    def test_unknown_cases_are_all_named_and_tied_ones_counted_and_cut(self) -> None:
         marks = {f"case-{number:03}": "+-" for number in range(300)}
+        nothing = dict.fromkeys(marks, "nn")
+        self.assertTrue(all(name in side_by_side_text(two_of(marks, nothing)) for name in marks))
         text = side_by_side_text(two_of(marks, marks))
-        self.assertTrue(all(name in text for name in marks))
+        tied = text.split("\n  tied ")[1].split("\n\n")[0]
+        self.assertLessEqual(tied.count("\n"), 2)
+        self.assertIn("case-011 and 288 more", " ".join(tied.split()))
+        self.assertIn("300 tied", text)
         self.assertLessEqual(max(map(width_of, text.splitlines())), WIDTH)
 
 
@@ -144,6 +151,10 @@ class TheSentences(unittest.TestCase):
                  "within 100.0 points)"),
                 (many, many, Fraction(1, 20), Finding.SAME_WITHIN_MARGIN,
                  "candidate and base are the same within 5.0 points: 50.0 % against 50.0 % of tries"),
+                (dict.fromkeys("ABCDE", "++"), dict.fromkeys("ABCDE", "--"), None, Finding.NOT_DECIDED,
+                 "candidate passes less often than base in these cases: 0.0 % against 100.0 % of tries, and the "
+                 "interval excludes no difference (-100.0 to -19.6 points); but only 5 of 5 cases differ, and no p "
+                 "below 0.0625 can come of that"),
                 (many, many, None, Finding.TOO_FEW_DIFFER,
                  "candidate and base cannot be told apart: 50.0 % against 50.0 % of tries, but only 0 of 60 cases "
                  "differ, and no p below 1 can come of that"),
@@ -160,6 +171,17 @@ class TheSentences(unittest.TestCase):
     def test_a_large_p_is_never_called_sameness(self) -> None:
         for candidate in (BETTER, {**BETTER, "case-0": "+++-"}):
             self.assertNotIn("same", self.verdict(BETTER, candidate)[1])
+
+    def test_two_are_never_called_alike_where_the_interval_excludes_0(self) -> None:
+        names = [f"c{number:02}" for number in range(24)]
+        base = dict.fromkeys(names, "++")
+        for lost in (4, 5, 6, 7, 24):
+            with self.subTest(lost=lost):
+                side = two_of(base, {name: "--" if place < lost else "++" for place, name in enumerate(names)})
+                comparison, text = side.pairs[0].comparison, " ".join(side_by_side_text(side).split())
+                assert comparison is not None
+                self.assertEqual(comparison.is_apart, "told apart" not in text)
+                self.assertEqual(comparison.is_apart, "sameness" not in text)
 
     def test_a_label_with_braces_is_only_a_label(self) -> None:
         side = side_by_side([run_of(BETTER, "{base.__class__}"), run_of(WORSE, "{0}%s")])
@@ -183,6 +205,15 @@ class TheFigures(unittest.TestCase):
                             (Fraction(1, 2**2000), "below 1e-300")):
             with self.subTest(text=text):
                 self.assertEqual(text, probability(value))
+
+
+    def test_ratios_of_times_are_words_that_a_person_can_use(self) -> None:
+        for ratio, text in ((Fraction(1), "1.00 times"), (Fraction(5, 4), "1.25 times"),
+                            (Fraction(1, 100), "0.01 times"),
+                            (Fraction(1, 101), "less than a hundredth"), (Fraction(34929), "about 35,000 times"),
+                            (Fraction(12345, 100), "about 120 times"), (Fraction(9999, 100), "99.99 times")):
+            with self.subTest(text=text):
+                self.assertEqual(f"{text} as long", times_as_long(ratio))
 
 
 class HostileText(unittest.TestCase):

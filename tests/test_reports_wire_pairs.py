@@ -108,7 +108,7 @@ class TheGate(unittest.TestCase):
         assert pair.comparison is not None
         rules = Rules(Fraction(1, 100), Fraction(1, 50), allow_incomplete=True, strict=True)
         found = json.loads(file_bytes(gate_fields(side, pair, gate_of(pair.comparison, side.runs[1].totals, rules))))
-        self.assertEqual(["gate", "accepted", "rules", "results", "comparison"], list(found))
+        self.assertEqual(["gate", "accepted", "decided", "rules", "results", "comparison"], list(found))
         self.assertEqual((1, False, {"alpha": 0.01, "max_drop": 0.02, "allow_incomplete": True, "strict": True}),
                          (found["gate"], found["accepted"], found["rules"]))
         self.assertEqual([("drop", True), ("incomplete", False), ("strict", True)],

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from benchkit.basics.canonical import canonical
+from benchkit.basics.command import Command
 from benchkit.basics.names import count_of, names_of, shown_line
 from benchkit.recordings.run_record import Judge, JudgedCase, RunRecord
 
@@ -24,13 +25,21 @@ class Obstacle:
 
 def obstacles_between(base: RunRecord, candidate: RunRecord) -> tuple[Obstacle, ...]:
     """All that stands in the way; nothing if the two can be compared."""
-    return (*_judges(base.judge, candidate.judge), *_cases(base, candidate))
+    return (*_judges(base, candidate), *_cases(base, candidate))
 
 
-def _judges(base: Judge, candidate: Judge) -> Iterator[Obstacle]:
-    if base != candidate:
+def _judges(base: RunRecord, candidate: RunRecord) -> Iterator[Obstacle]:
+    if base.judge != candidate.judge:
         yield Obstacle("another-judge", (
-            f"they were judged by {_judge(base)} and by {_judge(candidate)}; judge both recordings by one task"))
+            f"they were judged by {_judge(base.judge)} and by {_judge(candidate.judge)}; judge both again: "
+            f"{_again(base, candidate)}"))
+
+
+def _again(base: RunRecord, candidate: RunRecord) -> str:
+    """The command that judges a recording of either side; the record does not say in which file it is."""
+    module = base.task.module if base.task.module == candidate.task.module else "MODULE"
+    return str(Command("harness.py", ("run", "--task", module, "--split", base.split, "--system", "replay:RECORDING",
+                                      "--out", "RUN")))
 
 
 def _judge(judge: Judge) -> str:

@@ -21,6 +21,7 @@ from benchkit.reports.latency_ratio import LatencyRatio, latency_ratios
 from benchkit.reports.pair_cautions import pair_cautions
 from benchkit.reports.repeats import Repeat, is_repeat, repeat_of
 from benchkit.reports.run_report import RunReport
+from benchkit.statistics.estimators import State
 from benchkit.statistics.intervals import Interval, paired_plus_two
 from benchkit.statistics.paired import (
     difference_bounds,
@@ -39,7 +40,8 @@ ALPHA = Fraction(1, 20)
 class Comparison:
     """What two runs say about each other.
 
-    `cases` are the common ones, in the base's order; `only_base` and `only_candidate` are left out of every figure.
+    `cases` are the common ones, in the base's order; `only_base` and `only_candidate` are left out of every figure;
+    `gone` are those of `only_base` that were a stable pass.
     `base_rate`, `candidate_rate` and `difference` are means of pass^1 over the `compared` cases in which both judged
     a trial, None without one; `interval` is "plus two", and all of [-1, 1] allowed without a case. `p` is that of the
     sign-flip test, `smallest_p` what it could have reached. `bounds` is what incomplete trials leave open over all
@@ -50,6 +52,7 @@ class Comparison:
     cases: tuple[CaseDifference, ...]
     only_base: tuple[str, ...]
     only_candidate: tuple[str, ...]
+    gone: tuple[str, ...]
     base_rate: Fraction | None
     candidate_rate: Fraction | None
     difference: Fraction | None
@@ -78,6 +81,11 @@ class Comparison:
     def differences(self) -> tuple[Fraction, ...]:
         """The differences of the compared cases, in order."""
         return tuple(case.difference for case in self.cases if case.difference is not None)
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the interval of the difference excludes 0."""
+        return self.interval.low > 0 or self.interval.high < 0
 
     @property
     def incomplete(self) -> tuple[int, int]:
@@ -156,6 +164,7 @@ def compare(base: RunReport, candidate: RunReport, margin: Fraction | None = Non
     return Comparison(
         cases=cases, only_base=only_in(base.cases, candidate.cases),
         only_candidate=only_in(candidate.cases, base.cases),
+        gone=only_in([row for row in base.cases if row.state is State.STABLE_PASS], candidate.cases),
         base_rate=mean([Fraction(case.base.passed, case.base.n) for case, _ in known]),
         candidate_rate=mean([Fraction(case.candidate.passed, case.candidate.n) for case, _ in known]),
         difference=mean(differences), interval=interval, p=p, smallest_p=smallest_sign_flip_p(differences),

@@ -49,6 +49,16 @@ def share(part: int, whole: int) -> str:
     return f"{part} of {whole}" + (f" ({percent(Fraction(part, whole))} %)" if whole else "")
 
 
+def times_as_long(ratio: Fraction) -> str:
+    """A ratio of two times in words: `1.25 times as long`; beyond a hundred times or a hundredth only about."""
+    if ratio < Fraction(1, 100):
+        return "less than a hundredth as long"
+    if ratio < 100:
+        return f"{float(ratio):.2f} times as long"
+    digits = len(str(int(ratio))) - 2
+    return f"about {round(ratio / 10**digits) * 10**digits:,} times as long"
+
+
 def seconds(value: float | None) -> str:
     """Seconds, to the digits that matter: `0.000012`, `0.012`, `1.23`, `123`."""
     if value is None:

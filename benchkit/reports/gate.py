@@ -4,11 +4,11 @@ What does not live here: the comparison (comparison.py), and exit codes (the doo
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from benchkit.basics.names import count_of
+from benchkit.basics.names import count_of, names_of
 from benchkit.recordings.run_record import Totals
 from benchkit.reports.comparison import Comparison
 from benchkit.reports.figures_as_text import percent, points, probability
@@ -19,7 +19,7 @@ class Rules:
     """What is allowed.
 
     A regression is a fall of mean pass^1 by more than `max_drop` (a share) with sign-flip p below `alpha`. With
-    `strict`, any case that was a stable pass and is not any more is one, too.
+    `strict`, any case that was a stable pass and is not any more, or is not there any more, is one, too.
     """
 
     alpha: Fraction = Fraction(1, 20)
@@ -30,11 +30,15 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """One rule: its code, whether it is broken, and what was found."""
+    """One rule: its code, whether it is broken, and what was found.
+
+    `is_open`: it is not broken, but for want of cases that differ nothing could have broken it.
+    """
 
     code: str
     is_broken: bool
     text: str
+    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,11 @@ class Gate:
         """The rules that are broken: with none, the candidate is accepted."""
         return tuple(result for result in self.results if result.is_broken)
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether the answer is one: a rule is broken, or each could have been."""
+        return bool(self.broken) or not any(result.is_open for result in self.results)
+
 
 def gate_of(comparison: Comparison, candidate: Totals, rules: Rules) -> Gate:
     """Hold a comparison, and all trials of the candidate, against the rules."""
@@ -58,12 +67,29 @@ def gate_of(comparison: Comparison, candidate: Totals, rules: Rules) -> Gate:
 def _drop(comparison: Comparison, rules: Rules) -> RuleResult:
     if comparison.difference is None:
         return RuleResult("drop", False, "no case was judged on both sides, so nothing is known of a fall")
-    is_broken = -comparison.difference > rules.max_drop and comparison.p < rules.alpha
-    wanted = f"more than {percent(rules.max_drop)} points with p below {float(rules.alpha):g}"
+    is_fall = -comparison.difference > rules.max_drop
+    is_broken = is_fall and comparison.p < rules.alpha
+    is_open = is_fall and comparison.smallest_p >= rules.alpha
+    drop = f"more than {percent(rules.max_drop)} points"
+    wanted = f"{drop} with p below {float(rules.alpha):g}"
+    found = f"a fall by {wanted}" if is_broken else f"no fall by {wanted} was found"
+    if is_open:
+        found = f"a fall by {drop}, but {_smallest(comparison)}"
     return RuleResult("drop", is_broken, (
         f"mean pass^1 changed by {points(comparison.difference)} points over {count_of(comparison.compared, 'case')}, "
-        f"sign-flip p {probability(comparison.p)}: "
-        + (f"a fall by {wanted}" if is_broken else f"no fall by {wanted} was found")))
+        f"sign-flip p {probability(comparison.p)}: {found}"), is_open)
+
+
+def _smallest(comparison: Comparison) -> str:
+    return (f"with {count_of(comparison.differing, 'differing case')} the smallest p is "
+            f"{probability(comparison.smallest_p)}")
+
+
+def why_open(comparison: Comparison, rules: Rules) -> str:
+    """Why a gate that is not decided is not, and what would decide it."""
+    way_out = "" if rules.strict else "; --strict refuses by cases"
+    return (f"pass^1 fell by {points(comparison.difference).lstrip('-')} points, and {_smallest(comparison)}, so no "
+            f"alpha of {float(rules.alpha):g} could refuse it{way_out}")
 
 
 def _incomplete(candidate: Totals, rules: Rules) -> RuleResult:
@@ -78,7 +104,15 @@ def _incomplete(candidate: Totals, rules: Rules) -> RuleResult:
 
 def _strict(comparison: Comparison, rules: Rules) -> Iterator[RuleResult]:
     if rules.strict:
-        ids = comparison.regressions
-        yield RuleResult("strict", bool(ids), (
-            f"{count_of(len(ids), 'case')} of {len(comparison.cases)} passed every time and "
-            f"{'does' if len(ids) == 1 else 'do'} not any more"))
+        fallen, gone = [case.id for case in comparison.regressions], comparison.gone
+        text = (f"{count_of(len(fallen), 'case')} of {len(comparison.cases)} passed every time and "
+                f"{'does' if len(fallen) == 1 else 'do'} not any more{_in_brackets(fallen)}")
+        if gone:
+            text += (f"; {count_of(len(gone), 'case')} that passed every time {'is' if len(gone) == 1 else 'are'} not "
+                     f"in the candidate at all{_in_brackets(gone)}")
+        yield RuleResult("strict", bool(fallen or gone), text)
+
+
+def _in_brackets(ids: Sequence[str]) -> str:
+    return f" ({names_of(ids)})" if ids else ""
+

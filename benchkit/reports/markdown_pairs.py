@@ -12,9 +12,9 @@ from benchkit.reports.case_differences import CaseDifference, Outcome
 from benchkit.reports.case_rows import in_state, never_passed
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent, points, points_spread, probability, share
-from benchkit.reports.latency_ratio import LatencyRatio
 from benchkit.reports.markdown_parts import FEW_ROWS, LONGEST_NAME, cut_table, left, own, right
 from benchkit.reports.markdown_rates import spread_of
+from benchkit.reports.pair_numbers import latency_text
 from benchkit.reports.pair_words import verdict_of
 from benchkit.reports.repeats import Repeat
 from benchkit.reports.text_cases import passed_cell
@@ -93,17 +93,12 @@ def _facts(found: Comparison) -> Iterator[Markdown]:
         same = "the same" if found.same_within_margin else "not shown to be the same"
         yield own(f"within {percent(found.margin)} points: {same} (smallest margin: {percent(found.smallest_margin)})")
     yield own(f"smallest p these cases could reach: {probability(found.smallest_p)}")
-    yield from map(_latency, found.latency)
+    yield from (own(f"latency: {latency_text(ratio)}") for ratio in found.latency)
     if found.only_base or found.only_candidate:
         yield own(f"left out: {count_of(len(found.only_base), 'case')} of the base alone, "
                   f"{len(found.only_candidate)} of the candidate alone")
     if found.repeat is not None:
         yield from _repeat(found.repeat)
-
-
-def _latency(ratio: LatencyRatio) -> Markdown:
-    value = NOT_AVAILABLE if ratio.ratio is None else f"{float(ratio.ratio):.2f}"
-    return own(f"median latency, {ratio.warmth}: {value} times that of the base")
 
 
 def _repeat(repeat: Repeat) -> Iterator[Markdown]:

@@ -37,7 +37,7 @@ def _few_differing(cases: Sequence[CaseDifference]) -> Iterator[Caution]:
     if differing < FEWEST_DIFFERING_CASES:
         yield Caution("few-differing-cases", (
             f"{differing} of {count_of(len(differences), 'compared case')} differ, and p cannot be smaller than "
-            f"{probability(smallest_sign_flip_p(differences))} with so few: this test cannot tell the two apart"))
+            f"{probability(smallest_sign_flip_p(differences))} with so few: this test cannot decide at 5 %"))
 
 
 def _open_winner(cases: Sequence[CaseDifference]) -> Iterator[Caution]:

@@ -12,7 +12,16 @@ from typing import TypeAlias
 
 from benchkit.basics.names import count_of, shown_line
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, percent, points, points_spread, probability, share
+from benchkit.reports.figures_as_text import (
+    NOT_AVAILABLE,
+    latency,
+    percent,
+    points,
+    points_spread,
+    probability,
+    share,
+    times_as_long,
+)
 from benchkit.reports.latency_ratio import LatencyRatio, median_of
 from benchkit.reports.repeats import Parting, Repeat
 
@@ -25,9 +34,9 @@ AROUND = 30
 def number_facts(side: SideBySide, pair: Pair, comparison: Comparison) -> Iterator[Fact]:
     """All that was counted and tested over the common cases."""
     yield from _test_facts(side, pair, comparison)
-    yield _margin_fact(comparison)
+    yield from _margin_facts(comparison)
     yield from _bounds_facts(comparison)
-    yield from (("latency", _latency(ratio)) for ratio in comparison.latency)
+    yield from (("latency", latency_text(ratio)) for ratio in comparison.latency)
     yield from _repeat_facts(comparison.repeat)
     for label, ids in (("only in base", comparison.only_base), ("only here", comparison.only_candidate)):
         if ids:
@@ -47,12 +56,16 @@ def _test_facts(side: SideBySide, pair: Pair, comparison: Comparison) -> Iterato
         f"{count_of(comparison.differing, 'differing case')}")
 
 
-def _margin_fact(comparison: Comparison) -> Fact:
+def _margin_facts(comparison: Comparison) -> Iterator[Fact]:
+    """Nothing of sameness where the two differ and nobody asked."""
+    if comparison.margin is None and comparison.is_apart:
+        return
     smallest = f"the interval lies within {percent(comparison.smallest_margin)} points of no difference"
     if comparison.margin is None:
-        return "sameness", f"{smallest}: no smaller margin could call them the same"
+        yield "sameness", f"{smallest}: no smaller margin could call them the same"
+        return
     answer = "the same" if comparison.same_within_margin else "not shown to be the same"
-    return "sameness", f"{answer} within {percent(comparison.margin)} points; {smallest}"
+    yield "sameness", f"{answer} within {percent(comparison.margin)} points; {smallest}"
 
 
 def _bounds_facts(comparison: Comparison) -> Iterator[Fact]:
@@ -67,15 +80,18 @@ def _bounds_facts(comparison: Comparison) -> Iterator[Fact]:
         f"{points_spread(bounds.low, bounds.high)} points; {who}")
 
 
-def _latency(ratio: LatencyRatio) -> str:
+def latency_text(ratio: LatencyRatio) -> str:
+    """The medians of both sides, and how much longer the candidate takes."""
     sides = (f"{latency(median_of(ratio.candidate))} s against {latency(median_of(ratio.base))} s, medians of "
              f"{ratio.candidate.n} and {ratio.base.n} {ratio.warmth} trials")
-    return f"{float(ratio.ratio):.2f} times as long: {sides}" if ratio.ratio is not None else sides
+    return sides if ratio.ratio is None else f"{sides}: {times_as_long(ratio.ratio)}"
 
 
-def listed(ids: Iterable[str]) -> str:
-    """All names, on one line."""
-    return ", ".join(shown_line(name, 60) for name in ids)
+def listed(ids: Iterable[str], most: int | None = None) -> str:
+    """All names, on one line; with `most`, so many of them, and how many more."""
+    names = [shown_line(name, 60) for name in ids]
+    kept = names if most is None else names[:most]
+    return ", ".join(kept) + (f" and {len(names) - len(kept)} more" if len(kept) < len(names) else "")
 
 
 def _repeat_facts(repeat: Repeat | None) -> Iterator[tuple[str, str]]:

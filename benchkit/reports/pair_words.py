@@ -24,6 +24,7 @@ class Finding(StrEnum):
     BETTER = "better"
     WORSE = "worse"
     SAME_WITHIN_MARGIN = "same within margin"
+    NOT_DECIDED = "not decided"
     TOO_FEW_DIFFER = "too few differ"
     NOT_TOLD_APART = "not told apart"
 
@@ -60,8 +61,8 @@ def verdict_of(side: SideBySide, pair: Pair) -> PairVerdict:
     finding = _finding(comparison, pair.adjusted_p)
     return PairVerdict(finding, _SENTENCES[finding].format(
         base=base, candidate=candidate, rates=_rates(comparison), within=_within(comparison),
-        differing=comparison.differing, cases=count_of(comparison.compared, "case"),
-        smallest=probability(comparison.smallest_p), margin=percent(comparison.margin),
+        why=_why_open(comparison, pair.adjusted_p), margin=percent(comparison.margin),
+        way="more" if comparison.interval.low > 0 else "less",
         spread=points_spread(comparison.interval.low, comparison.interval.high)))
 
 
@@ -69,9 +70,11 @@ _SENTENCES = {
     Finding.BETTER: "{candidate} passes more often than {base}: {rates}{within}",
     Finding.WORSE: "{candidate} passes less often than {base}: {rates}{within}",
     Finding.SAME_WITHIN_MARGIN: "{candidate} and {base} are the same within {margin} points: {rates}",
+    Finding.NOT_DECIDED: (
+        "{candidate} passes {way} often than {base} in these cases: {rates}, and the interval excludes no difference "
+        "({spread} points); but {why}"),
     Finding.TOO_FEW_DIFFER: (
-        "{candidate} and {base} cannot be told apart: {rates}, but only {differing} of {cases} differ, and no p below "
-        "{smallest} can come of that"),
+        "{candidate} and {base} cannot be told apart: {rates}, but {why}"),
     Finding.NOT_TOLD_APART: (
         "{candidate} and {base} are not told apart: {rates}; on other such cases the difference may lie anywhere from "
         "{spread} points"),
@@ -83,7 +86,16 @@ def _finding(comparison: Comparison, adjusted_p: Fraction) -> Finding:
         return Finding.BETTER if comparison.difference > 0 else Finding.WORSE
     if comparison.same_within_margin:
         return Finding.SAME_WITHIN_MARGIN
+    if comparison.is_apart:
+        return Finding.NOT_DECIDED
     return Finding.TOO_FEW_DIFFER if comparison.differing < FEWEST_DIFFERING_CASES else Finding.NOT_TOLD_APART
+
+
+def _why_open(comparison: Comparison, adjusted_p: Fraction) -> str:
+    if comparison.differing < FEWEST_DIFFERING_CASES:
+        return (f"only {comparison.differing} of {count_of(comparison.compared, 'case')} differ, and no p below "
+                f"{probability(comparison.smallest_p)} can come of that")
+    return f"p is {probability(adjusted_p)}"
 
 
 def _rates(comparison: Comparison) -> str:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchkit.basics.names import count_of
+from benchkit.basics.names import count_of, names_of
 from benchkit.reports.case_differences import CaseDifference, Outcome
 from benchkit.reports.columns import INDENT, WIDTH, Column, clipped, left, right, table, wrapped
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent, points, share, spread
-from benchkit.reports.gate import Gate
+from benchkit.reports.gate import Gate, why_open
 from benchkit.reports.paint import NO_PAINT, Paint
 from benchkit.reports.pair_numbers import listed, number_facts
 from benchkit.reports.pair_words import Finding, title_of, verdict_of
@@ -21,6 +21,8 @@ from benchkit.reports.text_cases import passed_cell
 from benchkit.statistics.suites import SuiteMetric
 
 LABEL = 14
+MOST_TIED = 12
+"""So many tied cases are named; nothing became of them."""
 
 
 def side_by_side_text(side: SideBySide, paint: Paint = NO_PAINT) -> str:
@@ -99,10 +101,10 @@ def case_lists(comparison: Comparison) -> Iterator[str]:
                     + (f": {listed(ids)}" if ids else ""))
     yield from _case_table("lost", lost)
     yield from _case_table("won", won)
-    for label, cases in (("tied", tied), ("unknown", unknown)):
+    for label, cases, most in (("tied", tied, MOST_TIED), ("unknown", unknown, len(unknown))):
         if cases:
             yield ""
-            yield from fact(label, listed(case.id for case in cases))
+            yield from fact(label, listed((case.id for case in cases), most))
 
 
 def _case_table(label: str, cases: Sequence[CaseDifference]) -> Iterator[str]:
@@ -128,6 +130,15 @@ def gate_text(side: SideBySide, pair: Pair, gate: Gate) -> str:
 def _verdict_lines(side: SideBySide, pair: Pair, gate: Gate) -> Iterator[str]:
     rules, broken = count_of(len(gate.results), "rule"), len(gate.broken)
     answer = f"refused ({broken} of {rules} broken)" if broken else f"accepted (none of {rules} broken)"
-    yield from wrapped(f"{answer}: {title_of(side, pair)}", rest=INDENT)
-    for result in sorted(gate.results, key=lambda result: not result.is_broken):
-        yield from wrapped(result.text, f"{INDENT}{'broken' if result.is_broken else 'held':<8}")
+    first = f"{answer}: {title_of(side, pair)}"
+    if not gate.is_decided and pair.comparison is not None:
+        first = f"not decided: {why_open(pair.comparison, gate.rules)} ({title_of(side, pair)})"
+    yield from wrapped(first, rest=INDENT)
+    for result in sorted(gate.results, key=lambda result: (not result.is_broken, not result.is_open)):
+        word = "broken" if result.is_broken else "open" if result.is_open else "held"
+        yield from wrapped(result.text, f"{INDENT}{word:<8}")
+    for where, ids in () if pair.comparison is None else (
+            ("base", pair.comparison.only_base), ("candidate", pair.comparison.only_candidate)):
+        if ids:
+            yield from wrapped(f"{count_of(len(ids), 'case')} of the {where} only, left out of the figures: "
+                               f"{names_of(ids)}", f"{INDENT}{'aside':<8}")

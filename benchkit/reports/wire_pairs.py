@@ -54,10 +54,10 @@ def pair_fields(side: SideBySide, pair: Pair) -> dict[str, JSON]:
 
 
 def gate_fields(side: SideBySide, pair: Pair, gate: Gate) -> dict[str, JSON]:
-    """The answer of the gate: `accepted`, its rules, what each found, and the comparison it rests on."""
+    """The answer of the gate: `accepted`, `decided`, its rules, what each found, and the comparison it rests on."""
     rules = gate.rules
     return {
-        "gate": GATE_VERSION, "accepted": not gate.broken,
+        "gate": GATE_VERSION, "accepted": not gate.broken, "decided": gate.is_decided,
         "rules": {"alpha": figure(rules.alpha), "max_drop": figure(rules.max_drop),
                   "allow_incomplete": rules.allow_incomplete, "strict": rules.strict},
         "results": [{"code": one.code, "broken": one.is_broken, "text": one.text} for one in gate.results],
