@@ -27,6 +27,8 @@ from tests.faults.parts import BY_NAME, PARTS
 
 HEADINGS = {"lost": "lost", "twice": "twice", "calls": "calls too many", "changed": "changed", "wrong": "wrong"}
 MOST_SHOWN = 10
+WORKERS = (os.cpu_count() or 1) + 1
+"""One more than cores: faults wait for each other's processes a good part of their time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,8 @@ def take_turn(name: str, number: int, rounds: int, seed: int) -> Outcome:
 
 def campaign(parts: Sequence[Part], rounds: int, seed: int, turn: int | None = None) -> Iterator[Outcome]:
     """Every part with all its turns, spread over the cores; one outcome a part, in their order."""
-    with ProcessPoolExecutor(os.cpu_count() or 1, get_context("spawn")) as pool:
+    with tempfile.TemporaryDirectory(prefix="bytecode-") as cache, ProcessPoolExecutor(
+            WORKERS, get_context("spawn"), _keep_bytecode, (cache,)) as pool:
         futures = {part.name: [pool.submit(take_turn, part.name, number, rounds, seed) for number in _numbers(
             part, rounds, turn)] for part in parts}
         for part in parts:
@@ -67,6 +70,11 @@ def campaign(parts: Sequence[Part], rounds: int, seed: int, turn: int | None = N
             for future in futures[part.name]:
                 outcome = outcome.plus(_outcome_of(part.name, future))
             yield outcome
+
+
+def _keep_bytecode(folder: str) -> None:
+    """Have the processes of a worker keep compiled modules there: not in the tree, and not anew for each of them."""
+    os.environ["PYTHONPYCACHEPREFIX"] = folder
 
 
 def _numbers(part: Part, rounds: int, turn: int | None) -> Sequence[int]:

@@ -28,7 +28,7 @@ from tests.fake_ollama import Seen
 from tests.faults.found import Found, Part, Problem, Turn, holds, one_in
 from tests.faults.mounts import copied_device, device, fill, small_disk
 from tests.faults.oracle import Place, Said, as_wanted, bytes_of, grown, lost, places_in, trials_in, whole_lines
-from tests.faults.scene import CACHE, PATIENCE_S, SteadyOllama, bury, is_asked, settle
+from tests.faults.scene import PATIENCE_S, SteadyOllama, bury, environment, is_asked, settle
 from tests.river import MODEL, typed
 
 SYSTEMS = ("baselines:even", "baselines:buyer", MODEL)
@@ -122,10 +122,9 @@ class BoardScene:
     def started(self) -> Iterator[subprocess.Popen[bytes]]:
         """board.py as a process, which ends with this."""
         self._asked.clear()
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "OLLAMA"))}
         self.process = subprocess.Popen(
             [sys.executable, str(ROOT / "board.py"), "run", "jobs/tiny.toml"], cwd=self.home,
-            env={**kept, "OLLAMA_HOST": self.server.host, "PYTHONPYCACHEPREFIX": str(CACHE)},
+            env={**environment(), "OLLAMA_HOST": self.server.host},
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             yield self.process

@@ -136,7 +136,7 @@ def _gone_on(one: Scene, when: str) -> Found:
 
 
 COMPANY = (
-    Part("two writers at once", "started at the same moment", one_in(7), two_at_once),
-    Part("a second writer", "while the first is stopped; then that is killed, or goes on", one_in(5), second_writer),
-    Part("readers", "--status, --convert, reports all the time while it is written", one_in(7), readers),
-    Part("stale lock", "the next start after a kill", one_in(15), stale_lock))
+    Part("two writers at once", "started at the same moment", one_in(15), two_at_once),
+    Part("a second writer", "while the first is stopped; then that is killed, or goes on", one_in(8), second_writer),
+    Part("readers", "--status, --convert, reports all the time while it is written", one_in(25), readers),
+    Part("stale lock", "the next start after a kill", one_in(50), stale_lock))

@@ -9,8 +9,8 @@ from tests.faults.cut import CUTS
 from tests.faults.found import Part
 from tests.faults.full import DISKS
 from tests.faults.killed import KILLS
-from tests.faults.power import DEVICE, STAND_IN
+from tests.faults.power import POWER
 from tests.faults.signalled import SIGNALS
 
-PARTS: tuple[Part, ...] = (KILLS, *BOARDS, CUTS, ALTERED, STAND_IN, DEVICE, SIGNALS, *DISKS, *CHANGED, *COMPANY)
+PARTS: tuple[Part, ...] = (KILLS, *BOARDS, CUTS, ALTERED, *POWER, SIGNALS, *DISKS, *CHANGED, *COMPANY)
 BY_NAME = {part.name: part for part in PARTS}

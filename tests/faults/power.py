@@ -159,7 +159,15 @@ class Copier:
 
 def on_a_device(turn: Turn) -> Found:
     """bench.py on a file system of its own, whose device is copied at some moments, as a power cut leaves it."""
-    syncs = turn.number % 4 != 3
+    return _on_a_device(turn, syncs=True)
+
+
+def on_a_device_without_sync(turn: Turn) -> Found:
+    """The same where a sync only says so: this must lose."""
+    return _on_a_device(turn, syncs=False)
+
+
+def _on_a_device(turn: Turn, syncs: bool) -> Found:
     with device(turn.folder) as disk, scene(turn.folder, log_folder=disk.folder / "recorded") as one:
         copier = Copier(disk, one, turn.dice)
         one.on_arrival = copier.arrived
@@ -205,5 +213,9 @@ def _log_on(copy: Copy) -> bytes:
         return bytes_of(folder / "recorded" / "smol.jsonl")
 
 
-STAND_IN = Part("power cuts (stand-in)", "a disk that keeps only what was synced", lambda rounds: rounds, stand_in)
-DEVICE = Part("power cuts (device)", "the block device copied under bench.py", one_in(4), on_a_device)
+POWER = (
+    Part("power cuts (stand-in)", "a disk that keeps only what was synced; without the sync it must lose", one_in(2),
+         stand_in),
+    Part("power cuts (device)", "the block device copied under bench.py", one_in(6), on_a_device),
+    Part("power cuts without the sync", "the same where a sync only says so: it must lose", one_in(50),
+         on_a_device_without_sync))

@@ -11,7 +11,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,8 +25,6 @@ from tests.faults.oracle import Place, Said, as_wanted, bytes_of, grown, lost, p
 from tests.river import MODEL, typed
 
 PATIENCE_S = 60.0
-CACHE = Path(tempfile.gettempdir(), f"campaign-bytecode-{os.getuid() if hasattr(os, 'getuid') else 0}")
-"""Where processes keep compiled modules: not in the tree, and not anew for every one of them."""
 LONG = "ä long answer, " * 6000
 
 
@@ -120,10 +117,9 @@ class Scene:
         """bench.py (with the flags of this log, unless some are given) as a process, which dies with the scene."""
         self._asked.clear()
         script = [str(ROOT / "tests/faults/bent.py"), ",".join(bends)] if bends else [str(ROOT / "bench.py")]
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "OLLAMA"))}
         process = subprocess.Popen(
             [*prefix, sys.executable, *script, *(flags or self.flags)], cwd=self.folder,
-            env={**kept, "PYTHONPYCACHEPREFIX": str(CACHE)},
+            env=environment(),
             **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more})
         self._stack.callback(bury, process)
         return process
@@ -217,6 +213,12 @@ class Scene:
             self.expect(told.code == 0, f"an undisturbed run ended with {told.code}: {told.stderr[-300:]}")
             self.server.seen[:], self.server.on_chat, self.server.delay_s = asked, arrived, delay
         return {place: said for place, _attempt, said in trials_in(log.read_bytes())}
+
+
+def environment() -> dict[str, str]:
+    """That of a process to be hurt: nothing of the tests, but the place where compiled modules are kept."""
+    return {key: value for key, value in os.environ.items()
+            if not key.startswith(("PYTHON", "OLLAMA")) or key == "PYTHONPYCACHEPREFIX"}
 
 
 def bury(process: subprocess.Popen[bytes]) -> None:

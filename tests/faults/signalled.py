@@ -127,4 +127,4 @@ def _stop_of(one: Scene) -> str | None:
 
 
 SIGNALS = Part("signals", "SIGINT and SIGTERM, once and twice, at four moments",
-               lambda rounds: max(1, round(rounds * len(TABLE) / 15)), signalled)
+               lambda rounds: len(TABLE) * max(1, rounds // 60) if rounds >= 15 else rounds, signalled)
