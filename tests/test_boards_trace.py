@@ -190,6 +190,12 @@ class Damaged(InAFolder):
                 self.assertTrue(all(one.offset >= self.size for one in found))
                 self.assertTrue(self.batch.verified().is_consistent)
 
+    def test_damaged_lines_that_touch_are_one_damage(self) -> None:
+        self.put(self.trace() + b"torn\n" + b"\n" * 1000 + b"x\n")
+        self.go_on()
+        self.assertEqual([(one.offset, one.length) for one in self.named()], [(self.size, 1007)])
+        self.assertTrue(self.batch.verified().is_consistent)
+
     def test_a_line_that_lost_only_its_newline_counts(self) -> None:
         self.put(self.trace()[:-1])
         self.go_on()

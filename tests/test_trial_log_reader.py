@@ -226,6 +226,15 @@ class Damaged(InAFolder):
         self.assertIn("lines are missing", self.refused(lines))
         self.assertEqual(len(self.recorded(self.read(lines, accept_damage=True))), 6)
 
+    def test_a_line_that_stands_there_again_behind_damage_is_named_beside_it(self) -> None:
+        lines = complete()
+        lines.lines[5] = altered(lines.lines[5])
+        damage = Damage(lines.offset(5), len(lines.lines[5]))
+        lines.lines.insert(6, lines.lines[1])
+        self.refused(lines)
+        self.assertEqual(self.read(lines, accept_damage=True).harmless, (
+            damage, Damage(lines.offset(6), 0), Damage(lines.offset(7), 0)))
+
     def test_of_lines_that_repeat_an_attempt_the_first_counts(self) -> None:
         again = trial_line("mail-1", 1, outcome=trial_logs.reply("another answer"))
         tables = {"in sequence": complete().add(again, StopLine("complete", STAMP)), "copied": complete()}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 from benchkit.basics import strict_json
@@ -117,9 +118,10 @@ def read_questions(
     `accept_altered` these are read as they are, and named in the value.
     """
     data = read_whole(path, MOST_BYTES)
-    pairs = [_case_at(path, number, line) for number, line in enumerate(data.split(b"\n")[:-1], 1)]
     if data and not data.endswith(b"\n"):
         raise Unusable(f"{shown_path(path)}: its last line is cut off; put the file back as it was")
+    # line by line: a list of millions of empty lines takes many times the memory of the file
+    pairs = [_case_at(path, number, line.removesuffix(b"\n")) for number, line in enumerate(BytesIO(data), 1)]
     cases = tuple(case for case, _ in pairs)
     _check_ids(shown_path(path), cases)
     wrong = _altered(pairs, cases_sha256)

@@ -134,12 +134,20 @@ class TraceReader:
             if self._named.covers(offset, length):
                 continue
             if data is None or not is_whole(data):
-                self._tail.append(FoundDamage(Damage(offset, length), self._where(number, offset)))
+                self._note(Damage(offset, length), number)
                 continue
             for found in self._tail:
                 on_damage(found)
             self._tail.clear()
             yield _Line(number if start == 0 else None, offset, data)
+
+    def _note(self, damage: Damage, number: int) -> None:
+        """Damaged lines that follow each other are one damage: a file of line ends has millions."""
+        last = self._tail[-1] if self._tail else None
+        if last is not None and last.damage.offset + last.damage.length == damage.offset:
+            self._tail[-1] = FoundDamage(Damage(last.damage.offset, last.damage.length + damage.length), last.where)
+        else:
+            self._tail.append(FoundDamage(damage, self._where(number, damage.offset)))
 
     def _event_in(self, line: _Line) -> Event:
         try:

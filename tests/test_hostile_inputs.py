@@ -1,0 +1,246 @@
+"""Damaged and hostile files: refused in one line or read rightly, and in logs and traces nothing altered is believed.
+
+20,000 mutations by a seed; each that fails says its kind and its number, and comes again with them. What does not live
+here: the damage (mutator.py), and what must be true of what was read (hostile_inputs.py,
+hostile_board_inputs.py).
+"""
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import FrameType
+
+from benchkit.basics.canonical import is_whole
+from benchkit.basics.errors import KitError, Unusable
+from benchkit.basics.names import shown_line
+from tests.doors import ROOT
+from tests.hostile_board_inputs import KINDS, RESEALED
+from tests.hostile_inputs import Kind
+from tests.mutator import DAMAGES, Mutator
+from tests.river import River
+
+SEED = 20261130
+HOW_MANY: Mapping[str, int] = {
+    "log": 4000, "recording": 3000, "run record": 2500, "cases": 1500, "book": 1500, "trace": 2500, "job": 1500,
+    "env_file": 500, "batch": 500, "questions": 500, "resealed log": 1500, "resealed trace": 1000}
+LONGEST_S = 5
+"""Of a processor, for one file."""
+MOST_MEMORY = 1_000_000_000
+IN_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+"""Thousands of small files are written; a disk would take most of the time."""
+BIG = """
+import resource, sys, tempfile, time
+from pathlib import Path
+from benchkit.basics.errors import Unusable
+from tests.hostile_board_inputs import KINDS, RESEALED
+from tests.mutator import big_ones
+ways_of_reading = ("resealed log", "resealed trace", "recording", "cases", "job", "env_file", "questions")
+inputs = big_ones()
+for kind in (kind for kind in (*RESEALED, *KINDS) if kind.name in ways_of_reading):
+    with tempfile.TemporaryDirectory(dir=sys.argv[1] or None) as folder:
+        path = Path(folder, kind.file)
+        kind.examples(Path(folder))
+        for name, data in inputs.items():
+            path.write_bytes(data)
+            start = time.process_time()
+            try:
+                kind.look(path, data)
+                # of a trace the damage is counted, and nothing refused
+                if kind.name != "resealed trace":
+                    print(f"{kind.name}, {name}: it was read")
+            except Unusable as error:
+                if len(str(error)) > 1000:
+                    print(f"{kind.name}, {name}: it is told at length")
+            if time.process_time() - start > float(sys.argv[2]):
+                print(f"{kind.name}, {name}: {time.process_time() - start} s")
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@contextlib.contextmanager
+def at_most(seconds: int) -> Iterator[None]:
+    """What takes more time of a processor is broken off, where the platform can."""
+    def late(number: int, frame: FrameType | None) -> None:
+        raise AssertionError(f"it takes more than {seconds} s")
+
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+class Mutations(unittest.TestCase):
+    def folder(self) -> Path:
+        return Path(self.enterContext(tempfile.TemporaryDirectory(dir=IN_MEMORY)))
+
+    def try_all(self, kind: Kind, numbers: int) -> None:
+        folder = self.folder()
+        examples = kind.examples(folder)
+        path = folder / kind.file
+        mutator = Mutator(SEED)
+        refused = 0
+        for number in range(numbers):
+            original = examples[number % len(examples)]
+            data = mutator.resealed(original) if kind in RESEALED else mutator.mutated(original)
+            path.write_bytes(data)
+            with self.subTest(kind.name, number=number), at_most(LONGEST_S):
+                refused += self.is_refused(kind, path, original)
+        self.assertGreater(refused, numbers // 3)
+
+    def is_refused(self, kind: Kind, path: Path, original: bytes) -> bool:
+        """Whether the reader refuses a file, in one line; otherwise it reads it rightly."""
+        try:
+            kind.look(path, original)
+            return False
+        except Unusable as error:
+            self.assertEqual(shown_line(str(error), 1500), str(error))
+            return True
+
+    def test_20_000_of_them_are_refused_in_one_line_or_read_rightly(self) -> None:
+        self.assertGreaterEqual(sum(HOW_MANY.values()), 20_000)
+        self.assertEqual([kind.name for kind in (*KINDS, *RESEALED)], list(HOW_MANY))
+        for kind in (*KINDS, *RESEALED):
+            self.try_all(kind, HOW_MANY[kind.name])
+
+    def test_what_is_whole_is_read(self) -> None:
+        for kind in (*KINDS, *RESEALED):
+            folder = self.folder()
+            for original in kind.examples(folder):
+                with self.subTest(kind.name):
+                    path = folder / kind.file
+                    path.write_bytes(original)
+                    kind.look(path, original)
+
+
+class TheMutator(unittest.TestCase):
+    """A mutator that damages nothing proves nothing."""
+
+    LOG = next(kind for kind in KINDS if kind.name == "log")
+
+    def example(self) -> bytes:
+        with tempfile.TemporaryDirectory() as folder:
+            return self.LOG.examples(Path(folder))[0]
+
+    def test_equal_seeds_give_equal_damage_and_others_another(self) -> None:
+        example = self.example()
+        first, second, third = ([mutator.mutated(example) for _ in range(50)]
+                                for mutator in (Mutator(1), Mutator(1), Mutator(2)))
+        self.assertEqual(first, second)
+        self.assertNotEqual(first, third)
+
+    def test_nearly_all_that_it_gives_is_damaged_and_every_kind_of_damage_does_some(self) -> None:
+        import random
+        example = self.example()
+        mutator = Mutator(3)
+        self.assertGreater(sum(mutator.mutated(example) != example for _ in range(200)), 180)
+        for damage in DAMAGES:
+            chance = random.Random(4)
+            with self.subTest(damage.__name__):
+                self.assertTrue(any(damage(example, chance) != example for _ in range(20)))
+
+    def test_resealed_lines_are_whole(self) -> None:
+        mutator = Mutator(5)
+        example = self.example()
+        for _ in range(50):
+            lines = [line for line in mutator.resealed(example).split(b"\n") if line]
+            self.assertTrue(all(map(is_whole, lines)))
+
+    def test_a_reader_that_believes_what_was_altered_is_found_out(self) -> None:
+        from unittest import mock
+        path = Path(self.enterContext(tempfile.TemporaryDirectory(dir=IN_MEMORY)), "responses.jsonl")
+        example = self.example()
+        mutator = Mutator(SEED)
+        found_out = 0
+        with mock.patch("benchkit.trial_log.accounting.is_whole", lambda data: data.endswith(b'"}')):
+            for _ in range(300):
+                path.write_bytes(mutator.mutated(example))
+                try:
+                    self.LOG.look(path, example)
+                except AssertionError:
+                    found_out += 1
+                except KitError:
+                    continue
+        self.assertGreater(found_out, 10)
+
+
+@unittest.skipUnless(sys.platform.startswith("linux"), "memory is measured as Linux counts it")
+class BigOnes(unittest.TestCase):
+    def test_large_and_deep_ones_are_refused_soon_and_in_little_memory(self) -> None:
+        found = subprocess.run(
+            [sys.executable, "-c", BIG, IN_MEMORY or "", str(LONGEST_S)], cwd=ROOT, capture_output=True, text=True,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, timeout=120, check=False)
+        self.assertEqual("", found.stderr)
+        *told, memory = found.stdout.splitlines()
+        self.assertEqual([], told)
+        self.assertLess(int(memory) * 1024, MOST_MEMORY)
+
+
+class AtTheDoors(River):
+    """A sample through the doors: what a person sees."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.well("bench.py --system baselines:keywords --trials 2")
+        self.well("harness.py run --system replay:recorded/keywords.json --out runs/keywords.json")
+        self.well("outputs_digest.py recorded/keywords.jsonl --update recorded/recordings.json --label here")
+
+    def test_one_line_or_an_answer_and_never_more(self) -> None:
+        log = "bench.py --log recorded/keywords.jsonl"
+        doors: Mapping[str, tuple[str, ...]] = {
+            "recorded/keywords.jsonl": (
+                f"{log} --status", f"{log} --convert other.json", f"{log} --accept-damage --status", f"{log} --dry-run",
+                f"{log} --export clean.jsonl", "outputs_digest.py recorded/keywords.jsonl",
+                "outputs_digest.py --check recorded/recordings.json", log,
+                "harness.py run --system replay:recorded/keywords.jsonl --out runs/other.json"),
+            "recorded/keywords.json": (
+                "harness.py run --system replay:recorded/keywords.json --out runs/other.json",
+                "outputs_digest.py --compare recorded/keywords.json recorded/keywords.jsonl", log),
+            "runs/keywords.json": (
+                "report.py runs/keywords.json --html a.html --csv a.csv --markdown a.md --junit a.xml --out a.json",
+                "harness.py compare runs/keywords.json runs/keywords.json", "report.py runs/keywords.json --case x"),
+            "cases.json": ("harness.py check", f"{log} --dry-run", f"harness.py show --case {self.ids[0]}",
+                           "bench.py --system baselines:coin --trials 1 --quiet --log recorded/coin.jsonl"),
+            "recorded/recordings.json": (
+                "outputs_digest.py --check recorded/recordings.json",
+                "outputs_digest.py recorded/keywords.jsonl --update recorded/recordings.json --label there"),
+        }
+        whole = self.files()
+        mutator = Mutator(SEED)
+        for name, commands in doors.items():
+            for number in range(12):
+                self.put_back(whole)
+                (self.folder / name).write_bytes(mutator.mutated(whole[name]))
+                for command in commands:
+                    with self.subTest(command, number=number), at_most(LONGEST_S):
+                        self.assert_well_behaved(command)
+
+    def put_back(self, whole: Mapping[str, bytes]) -> None:
+        for name in self.files().keys() - whole.keys():
+            (self.folder / name).unlink()
+        for name, data in whole.items():
+            (self.folder / name).write_bytes(data)
+
+    def assert_well_behaved(self, command: str) -> None:
+        told = self.type(command)
+        self.assertIn(told.code, (0, 1, 2), told)
+        for line in (*told.stdout.split("\n"), *told.stderr.split("\n")):
+            self.assertEqual(shown_line(line, 10_000), line.replace("\t", "\\t"))
+        if told.code == 2 and not command.startswith("harness.py check"):
+            self.assertEqual(("", 1), (told.stdout, told.stderr.count("\n")))
+
+
+if __name__ == "__main__":
+    unittest.main()
