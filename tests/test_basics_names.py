@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 import unittest
 
-from benchkit.basics.names import count_of, file_stem, names_of, shown, shown_line
+from benchkit.basics.names import cases_named, count_of, file_stem, names_of, shown, shown_line
 
 
 class Showing(unittest.TestCase):
@@ -55,6 +55,7 @@ class InWords(unittest.TestCase):
     def test_a_few_names_are_told_and_the_rest_is_counted(self) -> None:
         self.assertEqual(names_of("abcde"), "a, b, c, d, e")
         self.assertEqual(names_of("abcdefg"), "a, b, c, d, e and 2 more")
+        self.assertEqual((cases_named("a"), cases_named("abcdef")), ("case a", "cases a, b, c, d, e and 1 more"))
 
     def test_hostile_names_stay_on_their_line(self) -> None:
         self.assertEqual(names_of(["a\nb", "\x1b[2J"]), "a\\nb, \\x1b[2J")

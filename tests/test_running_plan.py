@@ -22,7 +22,6 @@ from benchkit.running.plan import (
     check_selection,
     is_left,
     look_ahead,
-    named,
     refuse_changes,
     settings_differences,
     usual_mend,
@@ -229,11 +228,6 @@ class Naming(unittest.TestCase):
             check_selection(plan_line(), Selection(case="nobody\x1b"))
         self.assertEqual("--case nobody\\x1b: the split development has no such case; it has cases mail-1, mail-2, "
                          "mail-3", str(caught.exception))
-
-    def test_five_ids_are_named_and_the_others_counted(self) -> None:
-        for ids, words in ((["a"], "case a"), (["a", "b"], "cases a, b"),
-                           (list("abcdefg"), "cases a, b, c, d, e and 2 more")):
-            self.assertEqual(words, named(ids))
 
 
 if __name__ == "__main__":

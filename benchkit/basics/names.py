@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 MOST_NAMED = 5
 """So many names stand in a sentence; the rest is counted."""
@@ -38,6 +38,11 @@ def names_of(names: Iterable[str]) -> str:
     told = [shown_line(name, 60) for name in names]
     more = len(told) - MOST_NAMED
     return ", ".join(told[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def cases_named(ids: Collection[str]) -> str:
+    """`case a`, `cases a, b`: the first few of some cases, and how many more."""
+    return f"{'case' if len(ids) == 1 else 'cases'} {names_of(ids)}"
 
 
 def count_of(number: int, one: str, many: str | None = None) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from benchkit.basics.clock import signals_as_wish
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
+from benchkit.basics.names import cases_named
 from benchkit.boards.batch import BLOCKED, CASES, PUBLISHED, RESPONSES, FoundBatch, new_batch
 from benchkit.boards.batch_folders import find_batch, newest_open, rebuild_batch, start_batch
 from benchkit.boards.job import FromPack, Job
@@ -25,7 +26,6 @@ from benchkit.boards.solvers import options_of, take_env_file
 from benchkit.boards.usage import NOTHING_USED, Tokens
 from benchkit.disk.whole_files import shown_path
 from benchkit.running.live import Edges, log_at
-from benchkit.running.plan import named
 from benchkit.systems.loading import load_system
 from benchkit.trial_log.writer import LogWriter
 
@@ -107,7 +107,7 @@ def _rebuilt(found: FoundBatch, made: _Made, job: Job, pack: Pack) -> FoundBatch
         there = {case.id for case in made.questions.cases}
         gone = [case.id for case in planned if case.id not in there]
         if gone:
-            raise Unusable(f"{shown_path(found.folder)}: {named(gone)} would not be made any more, and there are "
+            raise Unusable(f"{shown_path(found.folder)}: {cases_named(gone)} would not be made any more, and there are "
                            "answers to them; begin another batch with --fresh")
         anew = new_batch(job, pack, made.questions, found.batch.made_at, found.batch.usage.gen_usage + made.used)
         anew = replace(anew, systems=found.batch.systems, scoring=found.batch.scoring, usage=replace(

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import cases_named, shown_line
 from benchkit.boards.batch import BLOCKED, PUBLISHED, RESPONSES, FoundBatch
 from benchkit.boards.board_making import Findings
 from benchkit.boards.choosing_batch import questions_of
@@ -24,7 +24,7 @@ from benchkit.boards.settling import examine
 from benchkit.boards.standings import sees_truth
 from benchkit.disk.whole_files import shown_path
 from benchkit.running.live import Edges, log_at
-from benchkit.running.plan import Selection, named
+from benchkit.running.plan import Selection
 from benchkit.systems.loading import is_baseline
 from benchkit.trial_log.reader import TrialLog
 
@@ -105,4 +105,4 @@ def _of_requests(log: TrialLog, pack: Pack, questions: KeptQuestions, found: Fou
     changed = [case.id for case in log.planned().cases
                if case.id not in games or games[case.id].prompt.ask != case.ask]
     if changed:
-        yield f"what is asked in {named(changed)} is not what was asked when it was answered"
+        yield f"what is asked in {cases_named(changed)} is not what was asked when it was answered"

@@ -14,14 +14,13 @@ from benchkit.basics import strict_json
 from benchkit.basics.canonical import canonical, sha256_hex
 from benchkit.basics.errors import KitError, Unusable
 from benchkit.basics.fields import Fields
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import cases_named, shown_line
 from benchkit.basics.values import JSON, Case
 from benchkit.boards.game import Rules
 from benchkit.boards.job import MOST_COUNT, FromPack, Job
 from benchkit.boards.pack import Pack, Reword
 from benchkit.boards.question_gates import GateFigures, emission_gate, gate_figures
 from benchkit.disk.whole_files import read_whole, shown_path, write_whole
-from benchkit.running.plan import named
 from benchkit.tasks.cases import case_sha256
 
 MOST_BYTES = 256 * 1024 * 1024
@@ -128,7 +127,7 @@ def read_questions(
     if not wrong and sha256_hex(data) != questions_sha256:
         wrong = ("the order or the form of its lines",)
     if wrong and not accept_altered:
-        what = named(wrong) if wrong[0] in cases_sha256 else wrong[0]
+        what = cases_named(wrong) if wrong[0] in cases_sha256 else wrong[0]
         raise Unusable(f"{shown_path(path)}: {what} is not as this batch was made with; put the file back as it was, "
                        "or report on it as it is with --accept-altered (the board says so)")
     return KeptQuestions(cases, wrong)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import cases_named, shown_line
 from benchkit.basics.values import Cell
 from benchkit.boards.batch import RESPONSES, TRACE, FoundBatch
 from benchkit.boards.board_making import Findings
@@ -22,7 +22,6 @@ from benchkit.boards.trace_reading import Segment, TraceReader, trace_damage_nam
 from benchkit.boards.trace_story import story_of
 from benchkit.disk.whole_files import shown_path
 from benchkit.running.live import log_at
-from benchkit.running.plan import named
 
 _ENDS = {"budget": "the budget ended the run", "selection": "only what was chosen ran",
          "error": "the run stopped by itself"}
@@ -81,7 +80,8 @@ def story_lines(found: FoundBatch, cell: Cell) -> Iterator[str]:
         raise Unusable(f"{shown_path(found.folder)}: nothing is recorded yet; board.py run JOB records")
     plan = log.planned()
     if cell.case not in {case.id for case in plan.cases}:
-        raise Unusable(f"--case {shown_line(cell.case, 80)}: the batch asks {named([case.id for case in plan.cases])}")
+        raise Unusable(f"--case {shown_line(cell.case, 80)}: the batch asks "
+                       f"{cases_named([case.id for case in plan.cases])}")
     if cell.system not in plan.systems:
         raise Unusable(f"--system {shown_line(cell.system, 80)}: the batch has {', '.join(plan.systems)}")
     if cell.trial > plan.trials:

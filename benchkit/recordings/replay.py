@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import names_of, shown_line
+from benchkit.basics.names import cases_named, shown_line
 from benchkit.basics.values import Case
 from benchkit.disk.whole_files import open_to_read
 from benchkit.recordings.converting import recording_of
@@ -91,11 +91,11 @@ def _check_cases(recording: Recording, place: str, cases: Sequence[Case]) -> Non
     recorded, wanted = {case.id for case in recording.cases}, {case.id for case in cases}
     missing = [case.id for case in cases if case.id not in recorded]
     if missing:
-        raise Unusable(f"{place}: it has no {_named(missing)}; record what is missing with python3 bench.py, or "
+        raise Unusable(f"{place}: it has no {cases_named(missing)}; record what is missing with python3 bench.py, or "
                        "give the cases it was recorded with")
     gone = [case.id for case in recording.cases if case.id not in wanted]
     if gone:
-        raise Unusable(f"{place}: {_named(gone)} of it {'is' if len(gone) == 1 else 'are'} not among the cases "
+        raise Unusable(f"{place}: {cases_named(gone)} of it {'is' if len(gone) == 1 else 'are'} not among the cases "
                        "any more; give the cases it was recorded with")
 
 
@@ -103,9 +103,5 @@ def _check_asks(recording: Recording, place: str, task: Task, cases: Sequence[Ca
     asks = {case.id: case.ask for case in recording.cases}
     changed = [case.id for case in cases if prompt_of(task, case).ask != asks[case.id]]
     if changed:
-        raise Unusable(f"{place}: the prompt or schema of {_named(changed)} has changed since it was recorded; put "
-                       "it back, or record again: python3 bench.py --log LOG --changed rerun")
-
-
-def _named(ids: Sequence[str]) -> str:
-    return f"{'case' if len(ids) == 1 else 'cases'} {names_of(ids)}"
+        raise Unusable(f"{place}: the prompt or schema of {cases_named(changed)} has changed since it was recorded; "
+                       "put it back, or record again: python3 bench.py --log LOG --changed rerun")

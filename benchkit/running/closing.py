@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchkit.basics.command import Command
+from benchkit.basics.names import names_of
 from benchkit.basics.values import Failure
 from benchkit.recordings.recording import Recording
 from benchkit.running.plan import can_be_retried
@@ -16,8 +17,6 @@ from benchkit.running.session import Order
 from benchkit.running.shards import mark_of
 from benchkit.running.status import Status
 from benchkit.trial_log.merging import Merged
-
-MOST_NAMED = 5
 
 
 def ending(order: Order, cases: str, reason: str | None, recording: Recording) -> str:
@@ -45,9 +44,7 @@ def merged_text(merged: Merged, out: Path, show: Command) -> str:
     left = merged.planned - merged.recorded
     said = f"{out}: {merged.recorded} of {merged.planned} planned trials, {left} left"
     if merged.missing:
-        names = ", ".join(map(str, merged.missing[:MOST_NAMED]))
-        more = f" and {len(merged.missing) - MOST_NAMED} more" if len(merged.missing) > MOST_NAMED else ""
-        said += f"; none of these logs is of shard {names}{more}"
+        said += f"; none of these logs is of shard {names_of(map(str, merged.missing))}"
     if not left:
         return _text(said, {"show": show})
     recording = Command(show.prog, (*show.words, "--convert", str(out.with_suffix(".json"))))

@@ -13,14 +13,13 @@ from typing import Protocol
 from benchkit.basics.canonical import canonical
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import cases_named, shown_line
 from benchkit.basics.values import JSON, Cell, Shard
 from benchkit.trial_log.lines import PlanLine
 from benchkit.trial_log.reader import TrialLog
 
 NEVER_RETRIED = ("PromptTooLong",)
 """Errors that the same request meets again for certain."""
-MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +139,8 @@ def check_fits(log: TrialLog, wanted: PlanLine, command: Command, adds_systems: 
     there = {case.id for case in wanted.cases}
     gone = [case.id for case in planned.cases if case.id not in there]
     if gone:
-        raise Unusable(f"{log.path}: {named(gone)} of its plan {'is' if len(gone) == 1 else 'are'} not in the cases "
-                       f"any more; put back what is gone, or choose another --log")
+        raise Unusable(f"{log.path}: {cases_named(gone)} of its plan {'is' if len(gone) == 1 else 'are'} not in the "
+                       f"cases any more; put back what is gone, or choose another --log")
 
 
 def check_shard(log: TrialLog, shard: Shard | None, command: Command) -> None:
@@ -179,7 +178,7 @@ def refuse_changes(log: TrialLog, changes: Changes, mend: str) -> None:
     """Raise Unusable that names what differs; `mend` is what to do about it."""
     parts = []
     if changes.asks:
-        parts.append(f"the prompt or schema of {named(changes.asks)} changed")
+        parts.append(f"the prompt or schema of {cases_named(changes.asks)} changed")
     for system, differences in (changes.settings or {}).items():
         parts.append(f"the settings of {shown_line(system)} changed ({'; '.join(differences)})")
     if parts:
@@ -227,11 +226,4 @@ def check_selection(plan: PlanLine, selection: Selection) -> None:
     """Raise Unusable for a case that the plan does not hold."""
     if selection.case is not None and selection.case not in {case.id for case in plan.cases}:
         raise Unusable(f"--case {shown_line(selection.case)}: the split {shown_line(plan.split)} has no such case; "
-                       f"it has {named([case.id for case in plan.cases])}")
-
-
-def named(ids: tuple[str, ...] | list[str]) -> str:
-    """Some case ids in words: the first five, and how many more."""
-    first = ", ".join(shown_line(one, 60) for one in ids[:MOST_NAMED])
-    more = len(ids) - MOST_NAMED
-    return f"{'case' if len(ids) == 1 else 'cases'} {first}" + (f" and {more} more" if more > 0 else "")
+                       f"it has {cases_named([case.id for case in plan.cases])}")

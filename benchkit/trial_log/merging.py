@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchkit.basics.canonical import canonical, request_of
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import names_of, shown_line
 from benchkit.basics.values import JSON, Cell, Outcome, Reply, Shard
 from benchkit.disk.whole_files import same_bytes, shown_path, write_whole
 from benchkit.trial_log.glance import glance
@@ -24,7 +24,6 @@ from benchkit.trial_log.reader import TrialLog, read_log
 
 MOST_LOGS = 65_535
 """So that the log of a cell takes two bytes of memory."""
-MOST_NAMED = 5
 _ENDS_IN_ORDER = ("complete", "selection")
 
 
@@ -161,12 +160,11 @@ class _Merge:
 
     def _compare(self, log: TrialLog, owner: int) -> None:
         other = read_log(self._read[owner - 1], accept_damage=self._accepts)
-        names = [f"{shown_line(cell.case, 60)} trial {cell.trial}" for position, cell in log.cells()
+        names = [f"{shown_line(cell.case, 48)} trial {cell.trial}" for position, cell in log.cells()
                  if self._owners[position] == owner and _said(log, cell) != _said(other, cell)]
         if names:
-            more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
             raise Unusable(f"{shown_path(log.path)} and {shown_path(other.path)} have different outcomes of "
-                           f"{', '.join(names[:MOST_NAMED])}{more}; leave one of the two logs out")
+                           f"{names_of(names)}; leave one of the two logs out")
 
     def _copied(self, log: TrialLog) -> Iterator[bytes]:
         """The lines that the merged log takes over."""
@@ -232,9 +230,8 @@ def _difference(one: PlanLine, other: PlanLine) -> str | None:
     ):
         if here != there:
             return f"{what} {shown_line(here, 100)}, not {shown_line(there, 100)}"
-    changed = [shown_line(here.id, 60) for here, there in zip(one.cases, other.cases, strict=True)
-               if here.ask != there.ask]
-    return f"another prompt or schema of {', '.join(changed[:MOST_NAMED])}" if changed else None
+    changed = [here.id for here, there in zip(one.cases, other.cases, strict=True) if here.ask != there.ask]
+    return f"another prompt or schema of {names_of(changed)}" if changed else None
 
 
 def _is_other(one: JSON, other: JSON) -> bool:
