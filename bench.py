@@ -273,4 +273,4 @@ def show_shard(order: "Order", reason: "str | None") -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(door.as_process(main))

@@ -301,4 +301,4 @@ def list_batches(options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(door.as_process(main))

@@ -360,4 +360,4 @@ def out_of(options: argparse.Namespace, system: str) -> "Path":
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(door.as_process(main))

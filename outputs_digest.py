@@ -272,4 +272,4 @@ def percent(share: "Fraction | None") -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(door.as_process(main))

@@ -150,4 +150,4 @@ def paint_for(stream: "TextIO") -> "Paint":
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(door.as_process(main))

@@ -49,6 +49,15 @@ def one_line(text: str) -> str:
     return shown_line(text, most=2000)
 
 
+def as_process(main: Callable[[], int]) -> int:
+    """Run a door's main as the process: Ctrl-C before its story begins ends it by the signal, without a traceback."""
+    import signal
+    # a shell that starts something in the background may have it ignored, and then it stays so
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return main()
+
+
 def run(prog: str, story: Callable[[], int]) -> int:
     """Tell the story of a door; errors become one line on stderr and the exit code."""
     _mend_streams()

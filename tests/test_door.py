@@ -58,6 +58,25 @@ class Stories(unittest.TestCase):
             told(raising(ZeroDivisionError()))
 
 
+class BeforeTheStory(unittest.TestCase):
+    EARLY = ("import os, signal, sys\nsys.path.insert(0, {root!r})\nfrom benchkit import door\n"
+             "def main():\n    os.kill(os.getpid(), signal.SIGINT)\n    return 7\n"
+             "sys.exit(door.as_process(main))\n")
+
+    def early(self, *prefix: str) -> tuple[int, str]:
+        """The exit code and stderr of a door that is stopped by Ctrl-C while its flags are read."""
+        script = self.EARLY.format(root=str(ROOT))
+        found = subprocess.run([*prefix, sys.executable, "-c", script], capture_output=True, text=True, timeout=30,
+                               check=False)
+        return found.returncode, found.stderr
+
+    def test_an_interrupt_ends_it_by_the_signal_and_without_a_traceback(self) -> None:
+        self.assertEqual((-signal.SIGINT, ""), self.early())
+
+    def test_an_interrupt_that_is_ignored_stays_ignored(self) -> None:
+        self.assertEqual((7, ""), self.early("sh", "-c", 'trap "" INT; exec "$@"', "sh"))
+
+
 class Streams(unittest.TestCase):
     def python(self, text: str, redirection: str, flags: str = "") -> tuple[int, str, str]:
         """A script at a door in a shell; the code is that of the script, not of `head`."""
