@@ -39,6 +39,13 @@ class Commands(unittest.TestCase):
             with self.subTest(prog=prog):
                 self.assertEqual(expected, str(Command(prog, ("--quiet",)).beside("report.py", "a")))
 
+    def test_a_password_in_an_address_is_no_part_of_the_line(self) -> None:
+        for words in (("--host", "http://user:pa55word@box:1", "--quiet"), ("--host=user:pa55word@box:1", "--quiet")):
+            command = str(Command("bench.py", words))
+            self.assertNotIn("pa55word", command)
+            self.assertIn("[secret]@box:1", command)
+            self.assertTrue(command.endswith("--quiet"))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -6,18 +6,34 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+from benchkit.basics.hiding import without_password
+
+_ADDRESS = "--host"
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """The words behind `python3 PROG`; `str()` gives the line to type."""
+    """The words behind `python3 PROG`; `str()` gives the line to type, without the password of an address."""
 
     prog: str
     words: tuple[str, ...]
 
     def __str__(self) -> str:
-        return shlex.join(["python3", self.prog, *self.words])
+        return shlex.join(["python3", self.prog, *self._without_password()])
+
+    def _without_password(self) -> Iterator[str]:
+        before = ""
+        for word in self.words:
+            if before == _ADDRESS:
+                yield without_password(word)
+            elif word.startswith(_ADDRESS + "="):
+                yield _ADDRESS + "=" + without_password(word.removeprefix(_ADDRESS + "="))
+            else:
+                yield word
+            before = word
 
     def plus(self, flag: str) -> Command:
         """The same command with a flag that takes no value."""

@@ -9,14 +9,13 @@ import re
 from dataclasses import dataclass, field, replace
 
 from benchkit.basics.errors import Unusable
+from benchkit.basics.hiding import Hidden
 from benchkit.basics.names import shown_line
 
 DEFAULT_PORT = 11434
 SCHEME_PORTS = {"http": 80, "https": 443}
 _MEANT = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # an address to listen on is none to call
 _PRINTABLE = re.compile(r"[!-~]*")
-SHORTEST_SECRET = 8
-"""A shorter one ("EMPTY", as servers without keys want it) is a word that any text may hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +59,17 @@ class Address:
 
     def holds_secret(self, text: str) -> bool:
         """Whether a text that a server sent holds what was sent to it in confidence."""
-        secret = self._secret
-        return secret is not None and secret in text
+        return self._hidden.is_in(text)
 
     def without_secret(self, data: bytes) -> bytes:
         """What a server sent, with a mark where it repeats what was sent to it in confidence."""
-        secret = self._secret
-        return data if secret is None else data.replace(secret.encode("ascii"), b"[secret]")
+        return self._hidden.data(data)
 
     @property
-    def _secret(self) -> str | None:
-        _, _, secret = (self.authorization or "").partition(" ")
-        return secret if len(secret) >= SHORTEST_SECRET else None
+    def _hidden(self) -> Hidden:
+        _, _, sent = (self.authorization or "").partition(" ")
+        _, _, password = (self.userinfo or "").partition(":")
+        return Hidden((sent, self.userinfo or "", password))
 
     @property
     def candidates(self) -> tuple[str, ...]:
@@ -91,7 +89,8 @@ def address_of(text: str, given_as: str, default_port: int = DEFAULT_PORT) -> Ad
     scheme, _, rest = text.rpartition("://")
     authority, _, path = rest.partition("/")
     userinfo, _, authority = authority.rpartition("@")
-    refused = f"{given_as} {shown_line(rest.rpartition('@')[2], 100)}: "  # what is before an @ may be a password
+    shown = re.split("[?#]", rest.rpartition("@")[2])[0]  # what is before an @ or in a query may be a password
+    refused = f"{given_as} {shown_line(shown, 100)}: "
     if not _PRINTABLE.fullmatch(authority + path) or any(mark in text for mark in "?#") or "@" in path:
         raise Unusable(refused + "an address is host, host:port or a URL without spaces, ?, # and @ in its path")
     scheme = scheme.lower()

@@ -12,6 +12,7 @@ from pathlib import Path
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
 from benchkit.systems.baselines import baseline_system
+from benchkit.systems.discretion import discreet
 from benchkit.systems.guarding import guarded
 from benchkit.systems.system import System, SystemOptions
 from benchkit.tasks.modules import load_module
@@ -45,6 +46,11 @@ def load_system(name: str, options: SystemOptions, folders: Sequence[Path]) -> S
     if module_name == "openai":
         from benchkit.systems.openai import openai_system
         return openai_system(rest, options)
+    return discreet(lambda quiet: _of_a_module(name, quiet, folders), options)
+
+
+def _of_a_module(name: str, options: SystemOptions, folders: Sequence[Path]) -> System:
+    module_name, rest = split_name(name)
     module = load_module(module_name, folders)
     make = getattr(module, "system", None)
     if not callable(make):
