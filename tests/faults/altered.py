@@ -33,7 +33,7 @@ def _altered(sound: Sound, data: bytes, when: str) -> Found:
         return Found(1, 0, problems + holds(sound.path.read_bytes() == data, f"{when}: refused, and yet written"))
     after = sound.path.read_bytes()
     # a log without a whole session line is begun anew behind what it holds
-    counts = after if data.startswith(sound.data.split(b"\n")[0]) else after[len(data):]
+    counts = after if data.startswith(sound.data[:sound.data.index(b"\n") + 1]) else after[len(data):]
     return Found(1, 0, (*grown(data, after, when), *as_wanted(sound.wanted, counts, when)))
 
 
