@@ -88,7 +88,7 @@ TRACKS = (
           "whether the named cause is right: the word is compared with the true cause's", severity),
     Track("evidence", "capability",
           "the share of its citations that were seen and are traces of what is true; at least two are "
-          "needed for full marks",
+          "needed for full marks, and it is 0 where it sees an incident and there is none, or the reverse",
           "whether the traces are the best ones, or all of them, or fit the cause it names", evidence),
     Track("timeliness", "capability",
           "whether it says coming while it is still coming, and under_way or none when that is so, less "
