@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -62,7 +63,7 @@ def take_turn(name: str, number: int, rounds: int, seed: int) -> Outcome:
 def campaign(parts: Sequence[Part], rounds: int, seed: int, turn: int | None = None) -> Iterator[Outcome]:
     """Every part with all its turns, spread over the cores; one outcome a part, in their order."""
     with tempfile.TemporaryDirectory(prefix="bytecode-") as cache, ProcessPoolExecutor(
-            WORKERS, get_context("spawn"), _keep_bytecode, (cache,)) as pool:
+            WORKERS, get_context("spawn"), _become_worker, (cache,)) as pool:
         futures = {part.name: [pool.submit(take_turn, part.name, number, rounds, seed) for number in _numbers(
             part, rounds, turn)] for part in parts}
         for part in parts:
@@ -72,9 +73,13 @@ def campaign(parts: Sequence[Part], rounds: int, seed: int, turn: int | None = N
             yield outcome
 
 
-def _keep_bytecode(folder: str) -> None:
-    """Have the processes of a worker keep compiled modules there: not in the tree, and not anew for each of them."""
-    os.environ["PYTHONPYCACHEPREFIX"] = folder
+def _become_worker(cache: str) -> None:
+    """Have the processes of a worker keep compiled modules there: not in the tree, and not anew for each of them.
+
+    Ctrl-C reaches them, too: a shell that starts a campaign in the background has it ignored by all below.
+    """
+    os.environ["PYTHONPYCACHEPREFIX"] = cache
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _numbers(part: Part, rounds: int, turn: int | None) -> Sequence[int]:

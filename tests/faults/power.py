@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -147,6 +148,9 @@ class Copier:
     def _stop_and_copy(self) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGSTOP)
+            # a process that is within a sync stops behind it, and a copy made meanwhile is of no moment at all
+            while not _is_stopped(self.process.pid):
+                time.sleep(0.001)
             self._copy()
             self.process.send_signal(signal.SIGCONT)
 
@@ -155,6 +159,12 @@ class Copier:
         image = self._disk.image.with_name(f"cut-{len(self.copies)}")
         shutil.copyfile(self._disk.image, image)
         self.copies.append(Copy(image, acknowledged, bytes_of(self._one.log)))
+
+
+def _is_stopped(pid: int) -> bool:
+    """Whether all threads of a process have stopped, or ended."""
+    states = [path.read_text().rpartition(")")[2].split()[0] for path in Path(f"/proc/{pid}/task").glob("*/stat")]
+    return all(state in "TZX" for state in states)
 
 
 def on_a_device(turn: Turn) -> Found:

@@ -147,9 +147,11 @@ class Scene:
         if not is_asked(seen):
             return
         with self._lock:
-            data = bytes_of(self.log)
-            self.acknowledge(self._asked, data, f"when request {len(self._asked) + 1} of a session came")
-            self._asked.append(self.place_of(seen))
+            data, place = bytes_of(self.log), self.place_of(seen)
+            # a request that is sent again, as after a full queue, is of a trial that is still under way
+            before = [asked for asked in self._asked if asked != place]
+            self.acknowledge(before, data, f"when request {len(self._asked) + 1} of a session came")
+            self._asked.append(place)
         self.on_arrival(Arrival(len(self._asked), data))
 
     def place_of(self, seen: Seen) -> Place:

@@ -14,8 +14,9 @@ from benchkit.disk import appending
 from benchkit.disk.appending import DiskCalls
 from benchkit.running.engine import Witness
 from benchkit.running.live import log_at
+from benchkit.running.order import Surrounds
 from benchkit.running.plan import Ahead, Assignment
-from benchkit.running.session import Surrounds, record
+from benchkit.running.session import record
 from benchkit.trial_log.lines import TrialLine
 from tests.faults.oracle import Place, Said, trials_in
 from tests.running_samples import Robot, order
