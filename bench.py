@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from benchkit.basics.values import Shard
     from benchkit.running.live import Wish
-    from benchkit.running.session import Order
+    from benchkit.running.order import Order
     from benchkit.tasks.task import Task
     from benchkit.trial_log.reader import TrialLog
 
@@ -213,7 +213,7 @@ def wish_of(options: argparse.Namespace, path: "Path", log: "TrialLog | None", w
     from benchkit.basics.command import Command
     from benchkit.running.live import Wish
     from benchkit.running.plan import Selection
-    from benchkit.running.session import parallel_of
+    from benchkit.running.order import parallel_of
 
     plan = None if log is None else log.plan
     command = Command(words[0], tuple(words[1:]))

@@ -13,8 +13,8 @@ from benchkit.basics.clock import Budget, Clock, StopWish
 from benchkit.basics.command import Command
 from benchkit.basics.values import JSON, Case, Reply, Request
 from benchkit.running.engine import Witness
+from benchkit.running.order import Order, Surrounds
 from benchkit.running.plan import Ahead, Assignment
-from benchkit.running.session import Order, Surrounds
 from benchkit.systems.system import Loaded
 from benchkit.tasks.task import Prompt, Task
 from benchkit.trial_log.lines import TrialLine

@@ -12,7 +12,7 @@ from benchkit.basics.command import Command
 from benchkit.basics.errors import Interrupted, Unusable
 from benchkit.basics.values import Reply, Request
 from benchkit.running.live import Edges, Wish, log_at, order_of, record_live, verdicts_of
-from benchkit.running.session import Ended, Order
+from benchkit.running.order import Ended, Order
 from benchkit.tasks.task import load_task
 from benchkit.trial_log.reader import TrialLog
 from tests.recordings_samples import put_cases, put_task

@@ -11,8 +11,9 @@ from typing import Any
 from benchkit.basics.clock import Budget, StopWish
 from benchkit.basics.errors import Interrupted, KitError, Surroundings, TrialError, Unusable
 from benchkit.basics.values import Cell, Reply, Request
+from benchkit.running.order import Ended, Order
 from benchkit.running.plan import Ahead, Selection
-from benchkit.running.session import Ended, Order, foresee, record
+from benchkit.running.session import foresee, record
 from benchkit.systems.system import Loaded
 from benchkit.trial_log.lines import Damage, TrialLine
 from benchkit.trial_log.reader import TrialLog, read_log

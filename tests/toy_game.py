@@ -22,8 +22,9 @@ from benchkit.boards.trace_check import Verification, verify
 from benchkit.boards.trace_file import TraceWriter
 from benchkit.boards.trace_reading import Segment, TraceReader, trace_damage_named_by
 from benchkit.running.engine import Witness
+from benchkit.running.order import Ended, Order, Surrounds
 from benchkit.running.plan import ALL, Ahead, Selection
-from benchkit.running.session import Ended, Order, Surrounds, record
+from benchkit.running.session import record
 from benchkit.systems.system import Loaded, System
 from benchkit.trial_log.lines import TrialLine
 from benchkit.trial_log.reader import TrialLog, read_log

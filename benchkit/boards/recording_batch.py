@@ -22,9 +22,9 @@ from benchkit.boards.solvers import players_of, solvers_of
 from benchkit.boards.trace_file import TraceWriter
 from benchkit.disk.whole_files import shown_path
 from benchkit.running.live import Edges, log_at, record_live
+from benchkit.running.order import Ended, Order
 from benchkit.running.plan import ALL, Selection, cells_of
 from benchkit.running.progress import Verdicts
-from benchkit.running.session import Ended, Order
 from benchkit.trial_log.reader import TrialLog
 
 ANSWERED = Verdicts(lambda case, output: "answered", ("answered", "incomplete"))

@@ -12,8 +12,8 @@ from benchkit.basics.command import Command
 from benchkit.basics.names import names_of
 from benchkit.basics.values import Failure
 from benchkit.recordings.recording import Recording
+from benchkit.running.order import Order
 from benchkit.running.plan import can_be_retried
-from benchkit.running.session import Order
 from benchkit.running.shards import mark_of
 from benchkit.running.status import Status
 from benchkit.trial_log.merging import Merged

@@ -15,9 +15,10 @@ from benchkit.basics.clock import Budget, Clock, StopWish, signals_as_wish
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Interrupted, Unusable
 from benchkit.basics.values import Case
+from benchkit.running.order import Ended, Order, Surrounds, prompts_of
 from benchkit.running.plan import ALL, Ahead, Selection
 from benchkit.running.progress import Around, Progress, Verdicts
-from benchkit.running.session import Ended, Order, Surrounds, prompts_of, record
+from benchkit.running.session import record
 from benchkit.systems.loading import load_system
 from benchkit.systems.system import SystemOptions
 from benchkit.tasks.cases import in_split, read_cases

@@ -9,23 +9,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
-from benchkit import VERSION
-from benchkit.basics.clock import Budget, Clock, StopWish
-from benchkit.basics.command import Command
+from benchkit.basics.clock import Clock
 from benchkit.basics.errors import Interrupted, Unusable
 from benchkit.basics.names import shown_line
-from benchkit.basics.values import JSON, Case, TaskName
+from benchkit.basics.values import JSON
 from benchkit.running.at_once import run_at_once
-from benchkit.running.engine import Answering, Limits, Stopped, Ways, Witness, run_trials
+from benchkit.running.engine import Answering, Limits, Stopped, Ways, run_trials
 from benchkit.running.environment import environment
+from benchkit.running.order import Ended, Order, Surrounds, settings_of, wanted_plan
 from benchkit.running.plan import (
-    ALL,
     Ahead,
     Changes,
     NothingRecorded,
@@ -40,13 +37,10 @@ from benchkit.running.plan import (
     usual_mend,
     work_left,
 )
-from benchkit.systems.system import Loaded, System
-from benchkit.tasks.task import Prompt, Task, prompt_of
+from benchkit.systems.system import Loaded
 from benchkit.trial_log.lines import (
-    Damage,
     LoadedLine,
     PlanLine,
-    PlannedCase,
     SessionLine,
     StopLine,
     SystemLine,
@@ -55,95 +49,7 @@ from benchkit.trial_log.lines import (
 from benchkit.trial_log.reader import TrialLog
 from benchkit.trial_log.writer import LogWriter
 
-PARALLEL = "parallel"
-"""The setting of a run in which several trials were under way at once; runs made one at a time do not have it."""
 Kept = TypeVar("Kept", SystemLine, TrialLine)
-
-
-class Companion(Protocol):
-    """A file that grows beside the log. What belongs to a trial is on the disk before its line is."""
-
-    def begin(self, session: str, log: TrialLog) -> tuple[Damage, ...]:
-        """Go on behind what is there, for the session of that id; the damage found, for the session line.
-
-        `log` is the log under the lock: what its sessions name is known. Raises Unusable for harmful damage.
-        """
-
-    def before_line(self, line: TrialLine) -> None:
-        """Put all that belongs to this trial on the disk. Raises Surroundings."""
-
-    def close(self) -> None:
-        """Let go of the file."""
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What a person asked for: which cells, into which log, within which limits.
-
-    prompts         of every case, by its id
-    command         how it was asked, so that errors can offer the command that would be right
-    adds_systems    whether a log of other systems is gone on with; else it is refused
-    companion       a file that grows beside the log, if there is one
-    mend            what to do where requests have changed, in words; None: what bench.py can do
-    parallel        how many trials are under way at once
-    """
-
-    log: Path
-    systems: Mapping[str, System]
-    title: TaskName
-    cases: tuple[Case, ...]
-    prompts: Mapping[str, Prompt]
-    split: str
-    trials: int
-    budget: Budget
-    timeout_s: float
-    command: Command
-    hardware: str | None = None
-    selection: Selection = ALL
-    rerun_changed: bool = False
-    accept_damage: bool = False
-    adds_systems: bool = False
-    companion: Companion | None = None
-    mend: str | None = None
-    parallel: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Surrounds:
-    """The edges of a session: time, the wish to stop, who watches, and where a line for the person goes."""
-
-    clock: Clock
-    stop: StopWish
-    say: Callable[[str], None]
-    witness: Callable[[Ahead], AbstractContextManager[Witness]]
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """How a session ended: the stop line's reason (None: nothing was to be done), and why, where it is an error."""
-
-    reason: str | None
-    sentence: str | None = None
-
-
-def wanted_plan(order: Order, log: TrialLog | None) -> PlanLine:
-    """The plan that the order asks for; where systems may be added, with those that the log has already."""
-    before = log.plan.systems if log is not None and log.plan is not None and order.adds_systems else ()
-    return PlanLine(
-        kit=VERSION, task=order.title, split=order.split,
-        cases=tuple(PlannedCase(case.id, order.prompts[case.id].ask) for case in order.cases),
-        trials=order.trials, systems=tuple(dict.fromkeys((*before, *order.systems))))
-
-
-def prompts_of(task: Task, cases: tuple[Case, ...]) -> dict[str, Prompt]:
-    """The prompts by case id. Raises Unusable where the task makes none."""
-    return {case.id: prompt_of(task, case) for case in cases}
-
-
-def parallel_of(log: TrialLog | None, system: str) -> int:
-    """How many trials of a system were under way at once where the log was recorded; 1 where it does not say."""
-    said = log.settings.get(system, {}).get(PARALLEL) if log is not None else None
-    return said if isinstance(said, int) and said > 1 else 1
 
 
 def foresee(order: Order, log: TrialLog | None) -> Ahead:
@@ -171,7 +77,7 @@ def record(order: Order, log: TrialLog | None, surrounds: Surrounds) -> Ended:
 
 def _record_open(order: Order, surrounds: Surrounds) -> Ended:
     environments = [system.open() for system in order.systems.values()]
-    answering = {name: Answering(system, _settings(order, system), order.prompts)
+    answering = {name: Answering(system, settings_of(order, system), order.prompts)
                  for name, system in order.systems.items()}
     with LogWriter.open(order.log, accept_damage=order.accept_damage) as writer:
         log = writer.read()
@@ -202,11 +108,6 @@ def closing_all(order: Order) -> Iterator[None]:
             order.companion.close()
 
 
-def _settings(order: Order, system: System) -> Mapping[str, JSON]:
-    """All that determines a request: also how many are under way at once, for that changes the text of some servers."""
-    return system.settings() if order.parallel == 1 else {**system.settings(), PARALLEL: order.parallel}
-
-
 def _environment(servers: Sequence[Mapping[str, JSON]]) -> Mapping[str, JSON]:
     """This machine, and the first server there is: baselines have none."""
     return environment(next((one for one in servers if one.get("server") is not None), servers[0]))
@@ -227,7 +128,7 @@ def _foreseen_differences(order: Order, log: TrialLog) -> dict[str, tuple[str, .
     """The same before a server is asked: a setting that is None comes from there, and is not compared yet."""
     found = {}
     for name, system in order.systems.items():
-        now = {key: value for key, value in _settings(order, system).items() if value is not None}
+        now = {key: value for key, value in settings_of(order, system).items() if value is not None}
         before = log.settings.get(name, now)
         found[name] = settings_differences({key: before[key] for key in now if key in before}, now)
     return found

@@ -1,0 +1,116 @@
+"""What a person asked for, and the edges it meets: the values that a session starts from and ends with.
+
+What does not live here: the session itself (session.py), and how flags become an order (live.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from benchkit import VERSION
+from benchkit.basics.clock import Budget, Clock, StopWish
+from benchkit.basics.command import Command
+from benchkit.basics.values import JSON, Case, TaskName
+from benchkit.running.engine import Witness
+from benchkit.running.plan import ALL, Ahead, Selection
+from benchkit.systems.system import System
+from benchkit.tasks.task import Prompt, Task, prompt_of
+from benchkit.trial_log.lines import Damage, PlanLine, PlannedCase, TrialLine
+from benchkit.trial_log.reader import TrialLog
+
+PARALLEL = "parallel"
+"""The setting of a run in which several trials were under way at once; runs made one at a time do not have it."""
+
+
+class Companion(Protocol):
+    """A file that grows beside the log. What belongs to a trial is on the disk before its line is."""
+
+    def begin(self, session: str, log: TrialLog) -> tuple[Damage, ...]:
+        """Go on behind what is there, for the session of that id; the damage found, for the session line.
+
+        `log` is the log under the lock: what its sessions name is known. Raises Unusable for harmful damage.
+        """
+
+    def before_line(self, line: TrialLine) -> None:
+        """Put all that belongs to this trial on the disk. Raises Surroundings."""
+
+    def close(self) -> None:
+        """Let go of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a person asked for: which cells, into which log, within which limits.
+
+    prompts         of every case, by its id
+    command         how it was asked, so that errors can offer the command that would be right
+    adds_systems    whether a log of other systems is gone on with; else it is refused
+    companion       a file that grows beside the log, if there is one
+    mend            what to do where requests have changed, in words; None: what bench.py can do
+    parallel        how many trials are under way at once
+    """
+
+    log: Path
+    systems: Mapping[str, System]
+    title: TaskName
+    cases: tuple[Case, ...]
+    prompts: Mapping[str, Prompt]
+    split: str
+    trials: int
+    budget: Budget
+    timeout_s: float
+    command: Command
+    hardware: str | None = None
+    selection: Selection = ALL
+    rerun_changed: bool = False
+    accept_damage: bool = False
+    adds_systems: bool = False
+    companion: Companion | None = None
+    mend: str | None = None
+    parallel: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Surrounds:
+    """The edges of a session: time, the wish to stop, who watches, and where a line for the person goes."""
+
+    clock: Clock
+    stop: StopWish
+    say: Callable[[str], None]
+    witness: Callable[[Ahead], AbstractContextManager[Witness]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a session ended: the stop line's reason (None: nothing was to be done), and why, where it is an error."""
+
+    reason: str | None
+    sentence: str | None = None
+
+
+def wanted_plan(order: Order, log: TrialLog | None) -> PlanLine:
+    """The plan that the order asks for; where systems may be added, with those that the log has already."""
+    before = log.plan.systems if log is not None and log.plan is not None and order.adds_systems else ()
+    return PlanLine(
+        kit=VERSION, task=order.title, split=order.split,
+        cases=tuple(PlannedCase(case.id, order.prompts[case.id].ask) for case in order.cases),
+        trials=order.trials, systems=tuple(dict.fromkeys((*before, *order.systems))))
+
+
+def prompts_of(task: Task, cases: tuple[Case, ...]) -> dict[str, Prompt]:
+    """The prompts by case id. Raises Unusable where the task makes none."""
+    return {case.id: prompt_of(task, case) for case in cases}
+
+
+def settings_of(order: Order, system: System) -> Mapping[str, JSON]:
+    """All that determines a request: also how many are under way at once, for that changes the text of some servers."""
+    return system.settings() if order.parallel == 1 else {**system.settings(), PARALLEL: order.parallel}
+
+
+def parallel_of(log: TrialLog | None, system: str) -> int:
+    """How many trials of a system were under way at once where the log was recorded; 1 where it does not say."""
+    said = log.settings.get(system, {}).get(PARALLEL) if log is not None else None
+    return said if isinstance(said, int) and said > 1 else 1
