@@ -17,15 +17,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-import atheris  # type: ignore[import-not-found]
+import atheris  # type: ignore[import-untyped]  # noqa: E402
 
 with atheris.instrument_imports(include=["benchkit"]):
+    from benchkit.basics.canonical import SUM_BYTES, is_whole
     from benchkit.basics.errors import Unusable
     from tests.hostile_board_inputs import KINDS, RESEALED
     from tests.hostile_inputs import Kind
-
-from benchkit.basics.canonical import SUM_BYTES, is_whole
-from tests.mutator import sealed
+    from tests.mutator import sealed
 
 SECONDS = 20
 LONGEST_LINE = 1500
