@@ -212,17 +212,25 @@ def show(findings: "Findings", board: "Board") -> int:
 def draw_again(options: argparse.Namespace) -> int:
     """`report`: judge what is there, and draw the board."""
     from benchkit.basics.errors import Unusable
+    from benchkit.boards.batch import PUBLISHED
     from benchkit.boards.batch_folders import find_batch, newest
-    from benchkit.boards.choosing_batch import questions_of, refuse_blocked
+    from benchkit.boards.choosing_batch import questions_of, refuse_blocked, tell_passed_over
     from benchkit.boards.job_pack import pack_of_batch
+    from benchkit.boards.publish import reasons_not_published
     from benchkit.boards.settling import examine, settle
 
     name = job_at(options.job).name
     found = newest(runs(), name) if options.batch is None else find_batch(runs(), options.batch, name)
     if found is None:
         raise Unusable(f"job {name} has no batch yet; board.py run {options.job} makes one")
+    if options.batch is None:
+        tell_passed_over(runs(), found, door.say)
     refuse_blocked(found)
     pack = pack_of_batch(found, door.folders())
+    if found.batch.status == PUBLISHED and not options.accept_altered:
+        reasons = reasons_not_published(found, pack)
+        if reasons:
+            return refuse(found, reasons, "its batch.json says so, and that does not hold; nothing was written")
     return show(*settle(examine(found, pack, questions_of(found, options.accept_altered))))
 
 
@@ -250,7 +258,7 @@ def tell_trial(options: argparse.Namespace) -> int:
 def judge_again(options: argparse.Namespace) -> int:
     """`recompute`: what the judges of now make of the answers."""
     from benchkit.boards.batch_folders import find_batch
-    from benchkit.boards.choosing_batch import questions_of, refuse_blocked
+    from benchkit.boards.choosing_batch import questions_of, refuse_blocked, refuse_published
     from benchkit.boards.job_pack import pack_of_batch
     from benchkit.boards.recompute import recompute
     from benchkit.boards.settling import settle
@@ -258,6 +266,8 @@ def judge_again(options: argparse.Namespace) -> int:
 
     found = find_batch(runs(), options.batch)
     refuse_blocked(found)
+    if options.apply:
+        refuse_published(found)
     again = recompute(found, pack_of_batch(found, door.folders()), questions_of(found), full=options.full)
     put_lines(recompute_lines(again, options.apply))
     return show(*settle(again.findings)) if options.apply else door.DONE

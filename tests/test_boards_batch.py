@@ -31,6 +31,7 @@ from benchkit.boards.batch_folders import (
     make_batch_folder,
     newest,
     newest_open,
+    passed_over,
     rebuild_batch,
     start_batch,
 )
@@ -130,8 +131,15 @@ class FindingBatches(BatchTest):
         second = self.start("2026-11-30T13:00:00.000Z", status=PUBLISHED)
         self.assertEqual(first, newest_open(self.runs, "mine"))
         self.assertEqual(second, newest(self.runs, "mine"))
-        third = self.start("2026-11-30T14:00:00.000Z", status=BLOCKED)
-        self.assertEqual(third, newest_open(self.runs, "mine"))
+
+    def test_a_blocked_batch_stands_before_nothing_but_is_told(self) -> None:
+        blocked = self.start(status=BLOCKED)
+        self.assertEqual((blocked, blocked), (newest_open(self.runs, "mine"), newest(self.runs, "mine")))
+        good = self.start("2026-11-30T13:00:00.000Z")
+        self.assertEqual((), passed_over(self.runs, good))
+        newer = self.start("2026-11-30T14:00:00.000Z", status=BLOCKED)
+        self.assertEqual((good, good), (newest_open(self.runs, "mine"), newest(self.runs, "mine")))
+        self.assertEqual((newer,), passed_over(self.runs, good))
 
     def test_a_folder_whose_start_was_cut_off_is_no_batch(self) -> None:
         found = self.start()

@@ -1,6 +1,7 @@
 """Publishing: everything is verified, judged again and verified again; what does not hold is refused by name."""
 from __future__ import annotations
 
+import re
 import unittest
 from typing import Any
 
@@ -50,6 +51,26 @@ class Publishing(BoardDoor):
         self.assertIn("is published, and stays as it is", self.refused(f"run jobs/tiny.toml --batch {name}"))
         self.assertIn("1 new cell", self.well("run jobs/tiny.toml --limit 1"))
         self.assertEqual(2, len(self.batches()))
+
+    def test_recompute_lists_what_changes_in_a_published_batch_and_writes_nothing(self) -> None:
+        self.well("run jobs/tiny.toml")
+        self.publish()
+        put_pack(self.home, judges=JUDGES.replace("len(answer) <= 4 else 0.5", "len(answer) <= 3 else 0.25"))
+        self.assertIn("--apply writes it", self.well(f"recompute {self.batch().name}"))
+        self.assertIn("is published, and stays as it is", self.refused(f"recompute {self.batch().name} --apply"))
+
+    def test_a_status_that_was_not_earned_is_refused_by_report(self) -> None:
+        for limit, told in (("--limit 5", "19 of 24 planned cells are not run"),
+                            ("", "baselines:even was not asked again, as publishing does")):
+            with self.subTest(told):
+                self.well(f"run jobs/tiny.toml {limit}")
+                path = self.batch() / "batch.json"
+                whole = path.read_text()
+                path.write_text(re.sub('"status": "[a-z]+"', '"status": "published"', whole))
+                before = self.files()
+                self.assertIn(told, self.well("report jobs/tiny.toml", code=1))
+                self.assertEqual(before, self.files())
+                path.write_text(whole)
 
     def test_one_altered_line_of_the_trace_is_refused_by_name(self) -> None:
         self.well("run jobs/tiny.toml")
@@ -115,7 +136,14 @@ class Publishing(BoardDoor):
 
     def test_a_batch_with_cells_left_is_refused(self) -> None:
         self.well("run jobs/tiny.toml --limit 20")
-        self.assertIn("16 of 36 planned cells are not run; go on with board.py run", self.not_published())
+        self.assertRegex(self.not_published()[0], r"^16 of 36 planned cells are not run; go on with .*board.py run$")
+
+    def test_killed_before_batch_json_was_written_the_log_knows_whom_it_asked(self) -> None:
+        self.well("run jobs/tiny.toml --offline")
+        early = (self.batch() / "batch.json").read_bytes()
+        self.well("run jobs/tiny.toml --limit 5")
+        (self.batch() / "batch.json").write_bytes(early)
+        self.assertRegex(self.not_published()[0], "^7 of 36 planned cells are not run")
 
     def test_a_blocked_batch_is_refused(self) -> None:
         self.job("blocked", GATE.replace("least_questions = 4", "least_questions = 9"))

@@ -363,6 +363,39 @@ class NoViolations(InAFolder):
         self.assert_consistent(2, abandoned=1)
 
 
+class AnswersTakenOutOfTheLog(InAFolder):
+    """A log that ends earlier has no damage; only the trace knows of the answers that stood there."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.batch.run({ROBOT: Robot()}, trials=3)
+
+    def take(self, count: int) -> None:
+        """The last trial lines, and what stands behind them."""
+        log = self.batch.log_path.read_bytes().splitlines(keepends=True)
+        trials = [line for line in log if b'"kind":"trial"' in line]
+        self.batch.log_path.write_bytes(b"".join(log[: log.index(trials[-count])]))
+
+    def test_one_is_as_after_a_kill(self) -> None:
+        self.take(1)
+        self.assert_consistent(5, abandoned=1)
+
+    def test_all_but_the_last_of_a_session_are_named(self) -> None:
+        self.take(4)
+        self.batch.run({ROBOT: Robot()}, trials=3)
+        verification = self.batch.verified()
+        self.assertEqual((6, 1, 3), (verification.segments, verification.abandoned, verification.count))
+        self.assertIn("its trial line is gone", str(verification.violations[0]))
+        self.assertEqual(self.found(), {named.SEGMENTS})
+
+    def test_with_their_session_all_are_named(self) -> None:
+        self.batch.log_path.unlink()
+        self.batch.run({ROBOT: Robot()}, trials=3)
+        verification = self.batch.verified()
+        self.assertEqual((6, 0, 6), (verification.segments, verification.abandoned, verification.count))
+        self.assertIn("so is its session", str(verification.violations[0]))
+
+
 class AKillAtAnyByte(unittest.TestCase):
     """The trace and the log as a kill would leave them, for cuts all over the trace; then the next session."""
 

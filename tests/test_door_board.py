@@ -146,7 +146,7 @@ class Stopped(BoardDoor):
         told = self.well("run jobs/tiny.toml")
         self.assertIn("trace self-consistent", told)
         self.assertIn(" 0 of 18 planned cells left", told)
-        self.assertIn("2 abandoned", told)
+        self.assertIn("2 trials abandoned", told)
         # every cell that was recorded before a kill is kept, and none is asked for again
         self.assertEqual({"slow": 20}, self.calls())
         self.assertEqual({1}, {row["attempt"] for row in self.rows()})

@@ -7,15 +7,24 @@ What does not live here: what batch.json says (batch.py).
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
-from benchkit.boards.batch import BATCH, CASES, PUBLISHED, Batch, FoundBatch, read_batch, write_batch
+from benchkit.boards.batch import BATCH, BLOCKED, CASES, PUBLISHED, Batch, FoundBatch, read_batch, write_batch
 from benchkit.boards.questions import Questions, write_questions
 from benchkit.disk.whole_files import make_new_folder, shown_path
 
 _STAMP = re.compile(r"(\d{8}T\d{6}Z)(?:-(\d{1,6}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenBatch:
+    """A batch whose batch.json cannot be read: `job/stamp`, and why."""
+
+    name: str
+    why: str
 
 
 def start_batch(runs: Path, batch: Batch, questions: Questions) -> FoundBatch:
@@ -45,30 +54,53 @@ def make_batch_folder(runs: Path, job: str, stamp: str) -> Path:
         number += 1
 
 
-def batches_of(runs: Path, job: str) -> tuple[FoundBatch, ...]:
-    """The batches of a job, oldest first. Raises Unusable for one that cannot be read."""
-    return tuple(read_batch(folder) for folder in _folders(runs / job))
+def batches_of(runs: Path, job: str) -> tuple[FoundBatch | BrokenBatch, ...]:
+    """The batches of a job, oldest first."""
+    return tuple(map(_read_or_broken, _folders(runs / job)))
 
 
-def every_batch(runs: Path) -> tuple[FoundBatch, ...]:
+def every_batch(runs: Path) -> tuple[FoundBatch | BrokenBatch, ...]:
     """All batches, by job and then by age."""
     jobs = sorted(path.name for path in runs.iterdir() if path.is_dir()) if runs.is_dir() else []
     return tuple(found for job in jobs for found in batches_of(runs, job))
 
 
 def newest_open(runs: Path, job: str) -> FoundBatch | None:
-    """The newest batch of a job that is not published; None if there is none."""
-    for folder in reversed(_folders(runs / job)):
-        found = read_batch(folder)
-        if found.batch.status != PUBLISHED:
-            return found
-    return None
+    """The newest batch of a job that is neither published nor blocked; the newest blocked one if there is no such.
+
+    None if there is neither. Raises Unusable for one that cannot be read.
+    """
+    return _newest(runs, job, (PUBLISHED,))
 
 
 def newest(runs: Path, job: str) -> FoundBatch | None:
-    """The newest batch of a job, published or not; None if there is none."""
-    folders = _folders(runs / job)
-    return read_batch(folders[-1]) if folders else None
+    """The same, published or not."""
+    return _newest(runs, job, ())
+
+
+def passed_over(runs: Path, found: FoundBatch) -> tuple[FoundBatch, ...]:
+    """The batches of the same job that are newer and blocked, the newest first."""
+    folders = _folders(runs / found.batch.job.name)
+    newer = folders[folders.index(found.folder) + 1:] if found.folder in folders else []
+    return tuple(one for one in map(read_batch, reversed(newer)) if one.batch.status == BLOCKED)
+
+
+def _newest(runs: Path, job: str, without: tuple[str, ...]) -> FoundBatch | None:
+    blocked = None
+    for folder in reversed(_folders(runs / job)):
+        found = read_batch(folder)
+        if found.batch.status == BLOCKED:
+            blocked = blocked or found
+        elif found.batch.status not in without:
+            return found
+    return blocked
+
+
+def _read_or_broken(folder: Path) -> FoundBatch | BrokenBatch:
+    try:
+        return read_batch(folder)
+    except Unusable as error:
+        return BrokenBatch(f"{folder.parent.name}/{folder.name}", str(error))
 
 
 def find_batch(runs: Path, text: str, job: str | None = None) -> FoundBatch:

@@ -82,7 +82,8 @@ def board_of(findings: Findings) -> Board:
         ranking=ranking, tracks=tracks_of(records, pack, ranking),
         samples=sampled_cases(findings.evidence, findings.evaluation, pack, systems),
         facts=facts_of(findings.gathered, log, rows, ranking, batch.job.geometry),
-        agreements=agreements_of(findings.gathered, ranking), machines=_machines(log))
+        agreements=agreements_of(findings.gathered, ranking), machines=_machines(log),
+        abandoned=findings.verification.abandoned_line)
 
 
 def scoring_differences(findings: Findings) -> tuple[str, ...]:

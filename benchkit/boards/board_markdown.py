@@ -29,7 +29,8 @@ def board_markdown(board: Board) -> Iterator[str]:
     first = board.title
     yield heading(1, code(short_name(first.job)), own("batch"), code(short_name(first.batch)), own("is"),
                   code(short_name(first.status)))
-    yield paragraph(strong(status_of(board)), own("\u00b7"), strong(code(board.trace_line)))
+    yield paragraph(strong(status_of(board)), own("\u00b7"), strong(code(board.trace_line)),
+                    *([own("\u00b7"), own(board.abandoned)] if board.abandoned else []))
     for banner in board.banners:
         yield from _banner(banner)
     for title, parts in _sections(board):

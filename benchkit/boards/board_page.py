@@ -52,7 +52,8 @@ def _lead(board: Board) -> Html:
     tone = STATUS_TONES.get(board.title.status, Tone.INCOMPLETE)
     is_consistent = "violation" not in board.trace_line
     trace = badge(Tone.PASS if is_consistent else Tone.FAIL, line(board.trace_line))
-    return joined(paragraph(badge(tone, status_of(board)), " ", trace), *map(_banner, board.banners))
+    abandoned = f" {board.abandoned}" if board.abandoned else None
+    return joined(paragraph(badge(tone, status_of(board)), " ", trace, abandoned), *map(_banner, board.banners))
 
 
 def _banner(banner: Banner) -> Html:

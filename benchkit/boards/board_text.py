@@ -22,8 +22,7 @@ def verification_lines(verification: Verification) -> Iterator[str]:
     if more:
         yield f"  and {more} more"
     if verification.abandoned:
-        yield (f"  {verification.abandoned} abandoned: begun and cut off before the answer was recorded; they count "
-               "for nothing")
+        yield f"  {verification.abandoned_line}"
 
 
 def ranking_lines(board: Board) -> Iterator[str]:

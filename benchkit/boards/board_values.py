@@ -340,6 +340,7 @@ class Board:
     ranking      by headline, best first; systems of which nothing was judged last
     facts        of each system, in the order of the ranking
     machines     a line for each different machine and server that sessions ran on
+    abandoned    what the trace has that no trial line counts, in words; "" for nothing
     """
 
     title: Title
@@ -353,3 +354,4 @@ class Board:
     facts: tuple[SystemFacts, ...]
     agreements: tuple[Agreement, ...]
     machines: tuple[str, ...]
+    abandoned: str = ""

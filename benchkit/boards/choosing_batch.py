@@ -5,7 +5,7 @@ What does not live here: recording into it (recording_batch.py), and the folders
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +15,8 @@ from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import cases_named
 from benchkit.boards.batch import BLOCKED, CASES, PUBLISHED, RESPONSES, FoundBatch, new_batch
-from benchkit.boards.batch_folders import find_batch, newest_open, rebuild_batch, start_batch
+from benchkit.boards.batch_folders import find_batch, newest_open, passed_over, rebuild_batch, start_batch
+from benchkit.boards.batch_log import log_of
 from benchkit.boards.job import FromPack, Job
 from benchkit.boards.job_pack import world_differences
 from benchkit.boards.llm_cache import CachedRewording, Rewording
@@ -25,7 +26,7 @@ from benchkit.boards.questions import KeptQuestions, Questions, make_questions, 
 from benchkit.boards.solvers import options_of, take_env_file
 from benchkit.boards.usage import NOTHING_USED, Tokens
 from benchkit.disk.whole_files import shown_path
-from benchkit.running.live import Edges, log_at
+from benchkit.running.live import Edges
 from benchkit.systems.loading import load_system
 from benchkit.trial_log.writer import LogWriter
 
@@ -53,7 +54,7 @@ def batch_for(wanted: Wanted, job: Job, pack: Pack, edges: Edges) -> FoundBatch:
     """The batch to go on with, its job as it reads now. Raises Unusable for one that cannot be gone on with."""
     if wanted.regenerate and not (isinstance(job.asks, FromPack) and job.asks.reword):
         raise Unusable(f"--regen: job {job.name} has its questions reworded by nobody (key reword)")
-    found = None if wanted.fresh else _found(wanted, job)
+    found = None if wanted.fresh else _found(wanted, job, edges.say)
     if found is None:
         made = _make(wanted, job, pack, edges)
         batch = new_batch(job, pack, made.questions, edges.clock.stamp(), made.used)
@@ -87,12 +88,28 @@ def questions_of(found: FoundBatch, accept_altered: bool = False) -> KeptQuestio
                           accept_altered=accept_altered)
 
 
-def _found(wanted: Wanted, job: Job) -> FoundBatch | None:
-    if wanted.batch is None:
-        return newest_open(wanted.runs, job.name)
-    found = find_batch(wanted.runs, wanted.batch, job.name)
+def refuse_published(found: FoundBatch) -> None:
+    """Raise Unusable for a batch that is closed."""
     if found.batch.status == PUBLISHED:
         raise Unusable(f"{shown_path(found.folder)} is published, and stays as it is; begin another batch with --fresh")
+
+
+def tell_passed_over(runs: Path, found: FoundBatch | None, say: Callable[[str], None]) -> None:
+    """Say which newer batches are not the one to go on with, for the gate blocked them."""
+    if found is None:
+        return
+    for blocked in passed_over(runs, found):
+        say(f"{shown_path(blocked.folder)} is blocked by the batch gate, and passed over for "
+            f"{shown_path(found.folder)}")
+
+
+def _found(wanted: Wanted, job: Job, say: Callable[[str], None]) -> FoundBatch | None:
+    if wanted.batch is None:
+        newest = newest_open(wanted.runs, job.name)
+        tell_passed_over(wanted.runs, newest, say)
+        return newest
+    found = find_batch(wanted.runs, wanted.batch, job.name)
+    refuse_published(found)
     return found
 
 
@@ -102,7 +119,7 @@ def _rebuilt(found: FoundBatch, made: _Made, job: Job, pack: Pack) -> FoundBatch
         raise Unusable(f"{shown_path(found.folder)}: its questions made anew would be blocked by the batch gate: "
                        f"{'; '.join(made.questions.figures.blocked)}; nothing was changed")
     with _no_writer(found.folder / RESPONSES):
-        log = log_at(found.folder / RESPONSES)
+        log = log_of(found)
         planned = () if log is None else log.planned().cases
         there = {case.id for case in made.questions.cases}
         gone = [case.id for case in planned if case.id not in there]

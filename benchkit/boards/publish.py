@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import cases_named, shown_line
-from benchkit.boards.batch import BLOCKED, PUBLISHED, RESPONSES, FoundBatch
+from benchkit.boards.batch import BLOCKED, PUBLISHED, FoundBatch
+from benchkit.boards.batch_log import log_of, recorded_log
 from benchkit.boards.board_making import Findings
 from benchkit.boards.choosing_batch import questions_of
 from benchkit.boards.evaluation import Before
@@ -23,8 +24,8 @@ from benchkit.boards.recording_batch import Wished, record_batch
 from benchkit.boards.settling import examine
 from benchkit.boards.standings import sees_truth
 from benchkit.disk.whole_files import shown_path
-from benchkit.running.live import Edges, log_at
-from benchkit.running.plan import Selection
+from benchkit.running.live import Edges
+from benchkit.running.plan import Selection, cells_of
 from benchkit.systems.loading import is_baseline
 from benchkit.trial_log.reader import TrialLog
 
@@ -33,9 +34,19 @@ def check_publishable(found: FoundBatch) -> None:
     """Raise Unusable for a batch that is published already, or in which nobody but baselines answered."""
     if found.batch.status == PUBLISHED:
         raise Unusable(f"{shown_path(found.folder)} is published already")
-    if found.batch.status != BLOCKED and all(map(is_baseline, found.batch.systems)):
+    try:
+        systems = () if found.batch.status == BLOCKED else systems_of(found)
+    except Unusable:
+        return  # a reason not to publish, told with the others
+    if systems and all(map(is_baseline, systems)):
         raise Unusable(f"{shown_path(found.folder)}: only baselines have answered, and a board of these shows nothing; "
                        "add a system with board.py run JOB --models SYSTEM")
+
+
+def systems_of(found: FoundBatch) -> tuple[str, ...]:
+    """Who is asked in a batch: the log knows, also where a kill came before batch.json was written."""
+    log = log_of(found)
+    return () if log is None else tuple(log.planned().systems)
 
 
 def reasons_not_to_publish(found: FoundBatch, pack: Pack) -> tuple[str, ...]:
@@ -54,6 +65,19 @@ def reasons_not_to_publish(found: FoundBatch, pack: Pack) -> tuple[str, ...]:
         return (str(error),)
 
 
+def reasons_not_published(found: FoundBatch, pack: Pack) -> tuple[str, ...]:
+    """Why a batch that says it is published is not, a sentence each; empty: it is."""
+    reasons = reasons_not_to_publish(found, pack)
+    if reasons:
+        return reasons
+    if all(map(is_baseline, systems_of(found))):
+        return ("only baselines have answered",)
+    log = recorded_log(found)
+    return tuple(f"{shown_line(name, 60)} was not asked again, as publishing does"
+                 for name in _baselines_to_run(found, pack)
+                 if any(log.attempts(cell) < 2 for cell in cells_of(log.planned()) if cell.system == name))
+
+
 def publish(found: FoundBatch, pack: Pack, wished: Wished, edges: Edges) -> Findings:
     """Run the baselines again and judge all anew: the findings of the published batch, not written yet.
 
@@ -70,7 +94,7 @@ def publish(found: FoundBatch, pack: Pack, wished: Wished, edges: Edges) -> Find
 
 
 def _baselines_to_run(found: FoundBatch, pack: Pack) -> tuple[str, ...]:
-    return tuple(name for name in found.batch.systems if is_baseline(name) and not sees_truth(pack, name))
+    return tuple(name for name in systems_of(found) if is_baseline(name) and not sees_truth(pack, name))
 
 
 def _of_gates(found: FoundBatch, pack: Pack, questions: KeptQuestions) -> Iterator[str]:
@@ -84,10 +108,7 @@ def _of_gates(found: FoundBatch, pack: Pack, questions: KeptQuestions) -> Iterat
 
 def _of_answers(found: FoundBatch, pack: Pack, questions: KeptQuestions) -> Iterator[str]:
     """What does not hold of log and trace."""
-    log = log_at(found.folder / RESPONSES)
-    if log is None:
-        yield "nothing is recorded"
-        return
+    log = recorded_log(found)
     yield from _of_requests(log, pack, questions, found)
     findings = examine(found, pack, questions, Before())
     if not findings.verification.is_consistent:
@@ -95,7 +116,7 @@ def _of_answers(found: FoundBatch, pack: Pack, questions: KeptQuestions) -> Iter
         yield from map(str, findings.verification.violations)
     if findings.left:
         yield f"{findings.left} of {len(findings.evaluation.rows)} planned cells are not run; go on with board.py run"
-    for name in found.batch.systems:
+    for name in log.planned().systems:
         if is_baseline(name) and name.removeprefix("baselines:") not in pack.baselines:
             yield f"{shown_line(name, 60)} is no baseline of the pack any more"
 

@@ -13,6 +13,7 @@ from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
 from benchkit.basics.values import TaskName
 from benchkit.boards.batch import RESPONSES, TRACE, FoundBatch
+from benchkit.boards.batch_log import log_of
 from benchkit.boards.game import Game, games_of, prompts_of
 from benchkit.boards.job import FromTask, Job
 from benchkit.boards.pack import Pack
@@ -59,7 +60,7 @@ def record_batch(
     Raises Unusable before anything is started; Surroundings and Interrupted with the log as far as it came.
     """
     games = games_of(pack, questions.cases, rules_of(found.batch.job))
-    log = log_at(found.folder / RESPONSES)
+    log = log_of(found)
     _check_trials(found, log)
     before = _attempts(log)
     ended = record_live(_order(found, pack, games, systems, wished, edges), log, edges, ANSWERED)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from benchkit.basics.errors import Unusable
 from benchkit.boards.batch import (
     BOARD_HTML,
     BOARD_MARKDOWN,
@@ -18,12 +17,12 @@ from benchkit.boards.batch import (
     EVAL,
     OPEN,
     PUBLISHED,
-    RESPONSES,
     TRACE,
     BatchUsage,
     FoundBatch,
     write_batch,
 )
+from benchkit.boards.batch_log import recorded_log
 from benchkit.boards.board_making import Findings, board_of
 from benchkit.boards.board_markdown import board_markdown
 from benchkit.boards.board_page import board_page
@@ -42,8 +41,7 @@ from benchkit.boards.questions import KeptQuestions
 from benchkit.boards.solver_facts import gather
 from benchkit.boards.standings import sees_truth
 from benchkit.boards.trace_check import verify
-from benchkit.disk.whole_files import same_bytes, shown_path, write_whole
-from benchkit.running.live import log_at
+from benchkit.disk.whole_files import same_bytes, write_whole
 
 
 def examine(found: FoundBatch, pack: Pack, questions: KeptQuestions, before: Before | None = None) -> Findings:
@@ -51,9 +49,7 @@ def examine(found: FoundBatch, pack: Pack, questions: KeptQuestions, before: Bef
 
     Raises Unusable for a log, a trace or an eval.jsonl that cannot be read, and where nothing is recorded yet.
     """
-    log, trace = log_at(found.folder / RESPONSES), found.folder / TRACE
-    if log is None:
-        raise Unusable(f"{shown_path(found.folder)}: nothing is recorded yet; board.py run JOB records")
+    log, trace = recorded_log(found), found.folder / TRACE
     evidence = Evidence(log, trace, questions.cases)
     verification = verify(log, trace)
     evaluation = evaluate(evidence, pack, rows_that_stand(found, pack) if before is None else before)
@@ -97,13 +93,15 @@ def _encoded(texts: Iterable[str]) -> Iterator[bytes]:
 def _settled(findings: Findings) -> FoundBatch:
     """The batch with its status, its systems as served, its usage, and how its rows were judged."""
     batch, log = findings.found.batch, findings.evidence.log
+    # more trials can be planned than batch.json knows of: a kill came before it was written
+    job = replace(batch.job, trials=log.planned().trials)
     is_done = not findings.left and not findings.never_run
     status = batch.status if batch.status == PUBLISHED else COMPLETE if is_done else OPEN
     usage = BatchUsage({name: one.used for name, one in findings.gathered.items()}, batch.usage.gen_usage)
     are_of_now = all(_is_judged_as_now(row, findings.pack) for row in findings.evaluation.rows)
     scoring = scoring_of(findings.pack) if are_of_now else batch.scoring
     return replace(findings.found, batch=replace(
-        batch, status=status, systems=dict(log.settings), usage=usage, scoring=scoring))
+        batch, job=job, status=status, systems=dict(log.settings), usage=usage, scoring=scoring))
 
 
 def _is_judged_as_now(row: Row, pack: Pack) -> bool:

@@ -11,7 +11,9 @@ from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import cases_named, shown_line
 from benchkit.basics.values import Cell
-from benchkit.boards.batch import RESPONSES, TRACE, FoundBatch
+from benchkit.boards.batch import TRACE, FoundBatch
+from benchkit.boards.batch_folders import BrokenBatch
+from benchkit.boards.batch_log import log_of
 from benchkit.boards.board_making import Findings
 from benchkit.boards.estimate import cost_of, estimate, in_words
 from benchkit.boards.evaluation import counting_keys
@@ -21,7 +23,6 @@ from benchkit.boards.recording_batch import Recorded
 from benchkit.boards.trace_reading import Segment, TraceReader, trace_damage_named_by
 from benchkit.boards.trace_story import story_of
 from benchkit.disk.whole_files import shown_path
-from benchkit.running.live import log_at
 
 _ENDS = {"budget": "the budget ended the run", "selection": "only what was chosen ran",
          "error": "the run stopped by itself"}
@@ -39,7 +40,7 @@ def run_lines(findings: Findings, recorded: Recorded, command: Command) -> Itera
 
 def estimate_lines(job: Job, found: FoundBatch | None, systems: Sequence[str]) -> Iterator[str]:
     """A line for each system: what the cells to go will take, by those done."""
-    log = None if found is None else log_at(found.folder / RESPONSES)
+    log = None if found is None else log_of(found)
     count = len(found.batch.cases_sha256) if found is not None else getattr(job.asks, "count", None) or 0
     where = "no batch yet" if found is None else shown_path(found.folder)
     yield f"{where}: {count} questions x {job.trials} trials for each system"
@@ -49,11 +50,14 @@ def estimate_lines(job: Job, found: FoundBatch | None, systems: Sequence[str]) -
         yield in_words(estimate(name, done, count * job.trials - len(done)))
 
 
-def list_lines(batches: Sequence[FoundBatch]) -> Iterator[str]:
-    """A line for each batch."""
+def list_lines(batches: Sequence[FoundBatch | BrokenBatch]) -> Iterator[str]:
+    """A line for each batch, also for one that cannot be read."""
     if not batches:
         yield "no batches yet; board.py run jobs/example.toml --offline makes one"
     for found in batches:
+        if isinstance(found, BrokenBatch):
+            yield f"{found.name}  unreadable  {found.why}"
+            continue
         batch = found.batch
         count = len(batch.systems)
         yield (f"{found.name}  {batch.status}  {batch.job.geometry}, {len(batch.cases_sha256)} questions, "
@@ -75,7 +79,7 @@ def recompute_lines(recomputed: Recomputed, applied: bool) -> Iterator[str]:
 
 def story_lines(found: FoundBatch, cell: Cell) -> Iterator[str]:
     """One trial as a story. Raises Unusable for a case, a system or a trial that the batch does not have."""
-    log = log_at(found.folder / RESPONSES)
+    log = log_of(found)
     if log is None:
         raise Unusable(f"{shown_path(found.folder)}: nothing is recorded yet; board.py run JOB records")
     plan = log.planned()

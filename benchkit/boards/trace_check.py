@@ -1,8 +1,9 @@
 """Whether a trace agrees with itself and with the log beside it: the model could see it if and only if it was logged.
 
-A segment without a trial line of its session is abandoned (a kill or a signal came before the line) and counted; that
-is no violation. In memory are one segment, and some 700 bytes for each trial line. What does not live here: the
-invariants of one trial (trace_invariants.py), damage and shapes of events (trace_reading.py).
+A segment without a trial line is abandoned (a kill or a signal came before the line) and counted, if it is the last of
+its session: a session ends with it. Any other had a line once: its answer was taken out of the log, a violation.
+In memory are one segment, and some 700 bytes for each trial line. What does not live here: the invariants of one trial
+(trace_invariants.py), damage and shapes of events (trace_reading.py).
 """
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import count_of, shown_line
 from benchkit.basics.values import JSON, Cell
 from benchkit.boards.trace_events import SegmentKey
 from benchkit.boards.trace_invariants import LINES, SEGMENTS, SEQ, Due, due_of, gaps_in, violations_of
@@ -56,12 +57,21 @@ class Verification:
         """The one line that says how it stands."""
         return "trace self-consistent" if self.is_consistent else f"trace invariant violations: {self.count}"
 
+    @property
+    def abandoned_line(self) -> str:
+        """What is abandoned, in words; nothing where nothing is."""
+        if not self.abandoned:
+            return ""
+        return (f"{count_of(self.abandoned, 'trial')} abandoned: begun and cut off before the answer was recorded, "
+                "counted for nothing")
+
 
 @dataclass(slots=True)
 class _Findings:
     found: list[Violation] = field(default_factory=list)
     count: int = 0
-    abandoned: int = 0
+    sessions: frozenset[str] = frozenset()
+    abandoned: dict[str, SegmentKey] = field(default_factory=dict)
     matched: set[SegmentKey] = field(default_factory=set)
 
     def add(self, invariant: str, place: str, what: str) -> None:
@@ -69,13 +79,27 @@ class _Findings:
         if len(self.found) < MOST_NAMED:
             self.found.append(Violation(invariant, place, what))
 
+    def goes_on(self, session: str) -> None:
+        """A session has another segment: what seemed its end was not."""
+        lost = self.abandoned.pop(session, None)
+        if lost is not None:
+            self.add(SEGMENTS, place_of(lost), "its trial line is gone: its session went on behind it, and a kill "
+                                               "leaves only the last trial of a session without one")
+
+    def is_without_line(self, key: SegmentKey) -> None:
+        """A segment has no trial line; that may be the end of its session."""
+        if key.session in self.sessions:
+            self.abandoned[key.session] = key
+        else:
+            self.add(SEGMENTS, place_of(key), "its trial line is gone, and so is its session")
+
     def damaged(self, found: FoundDamage) -> None:
         self.add(LINES, found.where, f"{found.damage.length} bytes are no whole line")
 
 
 def verify(log: TrialLog, trace: Path) -> Verification:
     """Hold a trace against its log. Raises Unusable for a trace that is not there, or holds what no event can be."""
-    due, findings = _due_of(log), _Findings()
+    due, findings = _due_of(log), _Findings(sessions=frozenset(session.id for session in log.sessions))
     reader = TraceReader(trace, trace_damage_named_by(log))
     try:
         for segment in reader.segments(findings.damaged):
@@ -84,7 +108,7 @@ def verify(log: TrialLog, trace: Path) -> Verification:
         reader.close()
     for key in due:
         findings.add(SEGMENTS, place_of(key), "its trial line has no segment")
-    return Verification(len(findings.matched), findings.abandoned, findings.count, tuple(findings.found))
+    return Verification(len(findings.matched), len(findings.abandoned), findings.count, tuple(findings.found))
 
 
 def place_of(key: SegmentKey) -> str:
@@ -112,6 +136,7 @@ def _due_of(log: TrialLog) -> dict[SegmentKey, Due]:
 
 def _take(segment: Segment, due: dict[SegmentKey, Due], findings: _Findings) -> None:
     place = place_of(segment.key)
+    findings.goes_on(segment.key.session)
     line = due.pop(segment.key, None)
     if line is not None:
         findings.matched.add(segment.key)
@@ -120,6 +145,6 @@ def _take(segment: Segment, due: dict[SegmentKey, Due], findings: _Findings) -> 
     elif segment.key in findings.matched:
         findings.add(SEGMENTS, place, "its trial line has a second segment")
     else:
-        findings.abandoned += 1
+        findings.is_without_line(segment.key)
         for what in gaps_in(segment.events):
             findings.add(SEQ, place, what)
