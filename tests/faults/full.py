@@ -112,7 +112,7 @@ def log_and_recording_on_dev_full(turn: Turn) -> Found:
         one.resume()
         link = one.log.with_name("full.jsonl")
         link.symlink_to("/dev/full")
-        told = typed(["bench.py", *one.flags, "--log", str(link)])
+        told = typed(["bench.py", *one.flags_for(link)])
         one.expect(told.code in (2, 3) and told.stderr.count("\n") == 1, f"a log that is /dev/full: {told}")
         one.expect_told(typed(["bench.py", "--log", str(one.log), "--convert", "/dev/full"]), 3, "/dev/full")
         return Found(2, 0, tuple(one.problems))

@@ -102,7 +102,11 @@ class Scene:
     @property
     def flags(self) -> list[str]:
         """The command that records this log, and goes on with it."""
-        return ["--system", MODEL, "--log", str(self.log), "--host", self.server.host, "--trials", str(self.trials)]
+        return self.flags_for(self.log)
+
+    def flags_for(self, log: Path) -> list[str]:
+        """The same command for another log."""
+        return ["--system", MODEL, "--log", str(log), "--host", self.server.host, "--trials", str(self.trials)]
 
     @property
     def cells(self) -> int:
@@ -211,7 +215,7 @@ class Scene:
         if not log.exists():
             asked, arrived = list(self.server.seen), self.server.on_chat
             self.server.on_chat, delay, self.server.delay_s = (lambda seen: None), self.server.delay_s, 0.0
-            told = typed(["bench.py", *self.flags, "--log", str(log)])
+            told = typed(["bench.py", *self.flags_for(log)])
             self.expect(told.code == 0, f"an undisturbed run ended with {told.code}: {told.stderr[-300:]}")
             self.server.seen[:], self.server.on_chat, self.server.delay_s = asked, arrived, delay
         return {place: said for place, _attempt, said in trials_in(log.read_bytes())}
