@@ -45,6 +45,12 @@ if TYPE_CHECKING:
     from benchkit.trial_log.reader import TrialLog
 
 
+_READING = ("--log", "--accept-damage")
+MODES = {"--convert": (*_READING, "--system"), "--status": (*_READING, "--system"), "--export": _READING,
+         "--merge": _READING}
+"""What is done in place of a run, and the flags that it heeds."""
+
+
 def parser() -> door.Parser:
     """The flags of this door."""
     flags = door.Parser("bench.py", __doc__)
@@ -84,13 +90,16 @@ def main(argv: "list[str] | None" = None) -> int:
     options = flags.parse_args(argv)
     if options.log is None and (options.convert or options.status or options.export or options.merge):
         flags.error("--convert, --status, --export and --merge need --log")
+    words = (door.typed("bench.py", argv), *(sys.argv[1:] if argv is None else argv))
+    for mode, heeded in MODES.items():
+        if mode in flags.flags_in(words[1:]):
+            flags.refuse_ignored(words[1:], mode, heeded)
     if options.convert:
         return door.run("bench.py", lambda: convert(options))
     if options.status:
         return door.run("bench.py", lambda: status(options))
     if options.export:
         return door.run("bench.py", lambda: export(options))
-    words = (door.typed("bench.py", argv), *(sys.argv[1:] if argv is None else argv))
     if options.merge:
         return door.run("bench.py", lambda: merge(options, words[0]))
     return door.run("bench.py", lambda: record_and_show(options, start, words))

@@ -222,7 +222,7 @@ def draw_again(options: argparse.Namespace) -> int:
     name = job_at(options.job).name
     found = newest(runs(), name) if options.batch is None else find_batch(runs(), options.batch, name)
     if found is None:
-        raise Unusable(f"job {name} has no batch yet; board.py run {options.job} makes one")
+        raise Unusable(f"job {name} has no batch yet; python3 board.py run {options.job} makes one")
     if options.batch is None:
         tell_passed_over(runs(), found, door.say)
     refuse_blocked(found)
@@ -297,7 +297,7 @@ def close_batch(options: argparse.Namespace) -> int:
 
 def refuse(found: "FoundBatch", reasons: "Iterable[str]", what_now: str) -> int:
     """A batch is not published: why, line by line."""
-    put_lines([f"{found.name} is not published; {what_now}:", *(f"  {reason}" for reason in reasons)])
+    put_lines([f"{found.name} is not published; {what_now}:", *(f"  {door.placed(reason)}" for reason in reasons)])
     return door.NO
 
 
@@ -306,7 +306,7 @@ def list_batches(options: argparse.Namespace) -> int:
     from benchkit.boards.batch_folders import every_batch
     from benchkit.boards.telling import list_lines
 
-    put_lines(list_lines(every_batch(runs())))
+    put_lines(map(door.placed, list_lines(every_batch(runs()))))
     return door.DONE
 
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import NoReturn
 
+    from benchkit.basics.command import Command
     from benchkit.basics.values import JSON, Case
     from benchkit.recordings.recording import Recording
     from benchkit.recordings.run_record import RunRecord
@@ -98,7 +99,7 @@ def main(argv: "list[str] | None" = None) -> int:
     start = time.monotonic()
     options = parser().parse_args(argv)
     options.start = start
-    options.words = tuple(sys.argv[1:] if argv is None else argv)
+    options.words = (door.typed("harness.py", argv), *(sys.argv[1:] if argv is None else argv))
     return door.run("harness.py", lambda: options.story(options))
 
 
@@ -112,7 +113,8 @@ def judge_run(options: argparse.Namespace) -> int:
     options.system = options.system or door.DEFAULT_SYSTEM
     record, out = replayed(options) if is_replay(options.system) else recorded(options)
     keep_run_record(out, record)
-    print(run_text(record, out))
+    report = str(out.with_name(out.stem + "-report.json"))
+    print(run_text(record, out, command_of(options).beside("report.py", str(out), "--out", report)))
     return door.DONE
 
 
@@ -132,7 +134,6 @@ def replayed(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
 def recorded(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
     """The run record of a system that was asked just now (or before, where its log has the answers)."""
     from benchkit.basics.clock import Clock, StopWish
-    from benchkit.basics.command import Command
     from benchkit.basics.errors import Surroundings, Unusable
     from benchkit.recordings.converting import recording_of
     from benchkit.recordings.judged import with_measured_latency
@@ -148,7 +149,7 @@ def recorded(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
     order = order_of(Wish(
         system=options.system, cases=options.cases,
         split=options.split or door.DEFAULT_SPLIT, trials=options.trials or door.DEFAULT_TRIALS,
-        log=out.with_suffix(".jsonl"), command=Command("harness.py", options.words)), task, edges)
+        log=out.with_suffix(".jsonl"), command=command_of(options)), task, edges)
     ended = record_live(order, log_at(order.log), edges, verdicts_of(task, order.cases))
     if ended.sentence is not None:
         raise Surroundings(f"{ended.sentence}; what was recorded is in {order.log}; go on with: {order.command}")
@@ -165,9 +166,15 @@ def judged(recording: "Recording", task: "Task", cases: "tuple[Case, ...]") -> "
     return judge_recording(recording, task, cases, Circumstances(Clock().stamp(), environment({})))
 
 
-def run_text(record: "RunRecord", out: "Path") -> str:
+def command_of(options: argparse.Namespace) -> "Command":
+    """The command as it was typed."""
+    from benchkit.basics.command import Command
+
+    return Command(options.words[0], options.words[1:])
+
+
+def run_text(record: "RunRecord", out: "Path", report: "Command") -> str:
     """What became of the trials, where it is written, and the command to go on."""
-    import shlex
     from collections import Counter
 
     from benchkit.basics.names import shown_line
@@ -175,14 +182,13 @@ def run_text(record: "RunRecord", out: "Path") -> str:
     totals = record.totals
     errors = Counter(result.error.type for result in record.results if result.error is not None)
     reasons = f" ({', '.join(f'{name} {count}' for name, count in sorted(errors.items()))})" if errors else ""
-    report = out.with_name(out.stem + "-report.json")
     return "\n".join((
         f"{shown_line(record.system)} on {len(record.cases)} cases ({shown_line(record.split)}) x {record.trials} "
         f"trials, judged by {record.judge.name} {record.judge.version}",
         f"  pass {totals.passed} of {totals.planned}, fail {totals.failed} of {totals.planned}, "
         f"incomplete {totals.incomplete} of {totals.planned}{reasons}",
         f"  written to {out}",
-        f"  report     {shlex.join(['python3', 'report.py', str(out), '--out', str(report)])}"))
+        f"  report     {report}"))
 
 
 # ---------------------------------------------------------------------------------------------- compare
@@ -251,6 +257,7 @@ def write_gate(options: argparse.Namespace, side: "SideBySide", gate: "Gate") ->
 def check_task(options: argparse.Namespace) -> int:
     """`check`: every problem on stderr (exit code 2), or a summary of what there is."""
     from benchkit.basics.errors import Unusable
+    from benchkit.basics.names import count_of
     from benchkit.tasks.cases import read_cases
     from benchkit.tasks.checking import problems_of, summary_of
 
@@ -260,7 +267,8 @@ def check_task(options: argparse.Namespace) -> int:
         door.say(f"{options.cases}: {problem}")
     if problems:
         more = f", of which {MOST_PROBLEMS} are shown" if len(problems) > MOST_PROBLEMS else ""
-        raise Unusable(f"{len(problems)} problems in {options.cases} and {task.module}{more}; nothing was changed")
+        raise Unusable(f"{count_of(len(problems), 'problem')} in {options.cases} and {task.module}{more}; nothing was "
+                       "changed")
     door.put(summary_text(task, summary_of(task, cases), options.cases) + "\n")
     return door.DONE
 
@@ -268,12 +276,14 @@ def check_task(options: argparse.Namespace) -> int:
 def summary_text(task: "Task", summary: "Summary", cases: str) -> str:
     """What a task and its cases consist of, a line each."""
     from benchkit.basics.names import shown_line
+    from benchkit.systems.baselines import GENERIC
 
     baselines = [name + (" (sees labels)" if name in summary.sees_labels else "") for name in summary.baselines]
     labels = [(f"{field}:", counted(counts)) for field, counts in summary.labels.items()
               if len(counts) <= MOST_LABELS]
     rows = (("cases:", counted(summary.splits)), *labels, ("tags:", counted(summary.tags) or "none"),
-            ("checks:", ", ".join(summary.checks)), ("baselines:", ", ".join(baselines) or "none"))
+            ("checks:", ", ".join(summary.checks)), ("baselines:", ", ".join(baselines) or "none"),
+            ("for any task:", ", ".join(f"{name} (sees labels)" for name in GENERIC if name not in task.baselines)))
     width = max(len(name) for name, _ in rows)
     lines = [f"  {shown_line(name).ljust(width)} {shown_line(text, 2000)}" for name, text in rows]
     return "\n".join((f"{cases} and {task.module} ({task.name} {task.version}) can be used", *lines))

@@ -49,6 +49,7 @@ def parser() -> door.Parser:
     modes.add_argument("--update", metavar="FILE", help="add the logs' digests to FILE, made if it is not there")
     modes.add_argument("--check", metavar="FILE", help="hold the logs beside FILE against its entries")
     modes.add_argument("--compare", nargs=2, metavar=("A", "B"), help="compare two recordings")
+    flags.add_argument("--accept-damage", action="store_true", help="take a damaged log without its damaged lines")
     flags.add_argument("--label", metavar="TEXT", help="the name of the new entry of --update")
     return flags
 
@@ -108,24 +109,27 @@ def recordings_of(options: argparse.Namespace) -> "dict[str, Recording]":
     from pathlib import Path
 
     from benchkit.basics.errors import Unusable
+    from benchkit.disk.file_kinds import Kind, refuse_another_kind
 
     found: "dict[str, Recording]" = {}
     for text in options.logs:
         path = Path(text)
+        if path.suffix != ".jsonl" and path.is_file():
+            refuse_another_kind(path, Kind.LOG)
         if path.suffix != ".jsonl":
             raise Unusable(f"{text}: give trial logs, whose names end in .jsonl")
         if path.stem in found:
             raise Unusable(f"{text}: two logs of the name {path.stem}; an entry holds each name once")
-        found[path.stem] = recording_in(path, options.system)
+        found[path.stem] = recording_in(path, options)
     return found
 
 
-def recording_in(path: "Path", system: "str | None") -> "Recording":
-    """The recording of a system of a log."""
+def recording_in(path: "Path", options: argparse.Namespace) -> "Recording":
+    """The recording of the wanted system of a log."""
     from benchkit.recordings.converting import recording_of
     from benchkit.trial_log.reader import read_log
 
-    return recording_of(read_log(path), system)
+    return recording_of(read_log(path, accept_damage=options.accept_damage), options.system)
 
 
 def one_line_label(label: str) -> str:
@@ -155,7 +159,7 @@ def check(options: argparse.Namespace) -> int:
                        "--label TEXT")
     checks = []
     for name in names_in(entries):
-        digests = digests_of(recording_in(book.parent / f"{name}.jsonl", options.system))
+        digests = digests_of(recording_in(book.parent / f"{name}.jsonl", options))
         checks.append(check_log(name, digests, entries))
         print(check_text(checks[-1]))
     return door.DONE if all(one.equal for one in checks) else door.NO
@@ -186,7 +190,7 @@ def compare(options: argparse.Namespace) -> int:
     from benchkit.basics.errors import Unusable
     from benchkit.recordings.digest_comparison import compare as compared
 
-    first, second = sides_of(options.compare, options.system)
+    first, second = sides_of(options.compare, options)
     comparison = compared(first, second)
     if not comparison.compared:
         raise Unusable(f"{first.name} and {second.name} have no trial in common"
@@ -195,15 +199,15 @@ def compare(options: argparse.Namespace) -> int:
     return door.NO if comparison.different else door.DONE
 
 
-def sides_of(texts: "list[str]", system: "str | None") -> "tuple[Side, Side]":
+def sides_of(texts: "list[str]", options: argparse.Namespace) -> "tuple[Side, Side]":
     """Both sides; where an entry holds several logs, the one that has the other side's file name."""
     from pathlib import Path
 
     stems = [Path(text.rpartition("#")[0] or text).stem for text in texts]
-    return side_of(texts[0], stems[1], system), side_of(texts[1], stems[0], system)
+    return side_of(texts[0], stems[1], options), side_of(texts[1], stems[0], options)
 
 
-def side_of(text: str, other_stem: str, system: "str | None") -> "Side":
+def side_of(text: str, other_stem: str, options: argparse.Namespace) -> "Side":
     """A log, a recording, or `FILE#LABEL`, an entry of a file of digests; `LOG#SYSTEM` as at `replay:`."""
     from pathlib import Path
 
@@ -216,7 +220,8 @@ def side_of(text: str, other_stem: str, system: "str | None") -> "Side":
     if reference.system is not None and is_book(reference.path):
         entry = entry_named(reference.path, read_book(reference.path), reference.system)
         return Side(text, log_of(text, dict(entry.logs), other_stem), None)
-    recording = recording_from(Reference(Path(reference.path), reference.system or system))
+    recording = recording_from(Reference(Path(reference.path), reference.system or options.system),
+                               options.accept_damage)
     return Side(text, digests_of(recording), recording)
 
 

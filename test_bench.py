@@ -222,8 +222,8 @@ class AgainstAServer(RiverWithServer):
 
     def test_ollama_host_is_honoured_and_host_overrides_it(self) -> None:
         os.environ["OLLAMA_HOST"] = self.server.host
-        flags = f"--system {MODEL} --log recorded/smol.jsonl --trials 2"
-        self.well(self.bench(flags=flags))
+        flags = f"--system {MODEL} --log recorded/smol.jsonl"
+        self.well(self.bench("--trials 2", flags))
         self.refused(self.bench(f"--trials 3 --host {NOWHERE}", flags), 3, f"no Ollama server at http://{NOWHERE}")
 
     def test_a_budget_ends_the_run_in_words_and_the_same_command_goes_on(self) -> None:

@@ -8,13 +8,16 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from benchkit import VERSION
 
+DOORS = ("bench.py", "harness.py", "report.py", "outputs_digest.py", "board.py")
+_OFFERED = re.compile(rf"\bpython3 ({'|'.join(map(re.escape, DOORS))})(?!\S)")
 DONE, NO = 0, 1
 CLOSED_STDOUT = 141
 
@@ -40,7 +43,39 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """One line on stderr, exit code 2."""
-        self.exit(2, f"{self.prog}: {one_line(message)} (python3 {self.prog} --help lists the flags)\n")
+        self.exit(2, f"{self.prog}: {one_line(message)} ({placed(f'python3 {self.prog}')} --help lists the flags)\n")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As ever, but a flag that is given twice is refused: it is not clear which of the two is meant."""
+        flags = self.flags_in(sys.argv[1:] if args is None else args)
+        for flag in flags:
+            if flags.count(flag) > 1 and not isinstance(self._option_string_actions[flag], argparse._AppendAction):
+                self.error(f"{flag} is given {flags.count(flag)} times; give it once")
+        return super().parse_known_args(args, namespace)
+
+    def flags_in(self, words: Sequence[str]) -> list[str]:
+        """The flags of this parser among the words of a command, as often as they stand there."""
+        # no value can be mistaken for a flag: argparse takes none that begins with two hyphens
+        before = list(words[:words.index("--")] if "--" in words else words)
+        return [flag for flag in (word.partition("=")[0] for word in before) if flag in self._option_string_actions]
+
+    def refuse_ignored(self, words: Sequence[str], mode: str, heeded: Collection[str]) -> None:
+        """Complain of flags that a mode does not heed, by name."""
+        ignored = [flag for flag in self.flags_in(words) if flag not in (mode, *heeded)]
+        if ignored:
+            self.error(f"{mode} does not heed {', '.join(ignored)}; leave {'it' if len(ignored) == 1 else 'them'} out")
+
+
+def placed(text: str) -> str:
+    """A sentence of the kit: where it offers a door (`python3 bench.py ...`), that as a person would type it here.
+
+    Rooms name doors by their bare names, for they do not know where a person stands.
+    """
+    import shlex
+    folder, door = os.path.split(sys.argv[0])
+    if not folder or door not in DOORS:
+        return text
+    return _OFFERED.sub(lambda found: f"python3 {shlex.quote(os.path.join(folder, found[1]))}", text)
 
 
 def one_line(text: str) -> str:
@@ -122,7 +157,7 @@ def say(line: str) -> None:
     if sys.stderr is None:
         return
     try:
-        print(one_line(line), file=sys.stderr, flush=True)
+        print(one_line(placed(line)), file=sys.stderr, flush=True)
     except OSError:
         # nobody is there to be told; a run that records goes on
         return

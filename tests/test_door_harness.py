@@ -25,8 +25,9 @@ class AtTheDoor(InAFolder):
         return door(self.folder, "harness.py", *flags, environment=environment)
 
     def replay(self, *flags: str, environment: dict[str, str] | None = None) -> Told:
-        return self.harness("run", "--task", "parity_task", "--system", "replay:robot.jsonl", *flags,
-                            environment=environment)
+        usual = {"--task": "parity_task", "--system": "replay:robot.jsonl"}
+        kept = [word for flag, value in usual.items() if flag not in flags for word in (flag, value)]
+        return self.harness("run", *kept, *flags, environment=environment)
 
     def refused(self, told: Told, *words: str) -> None:
         self.assertEqual((2, ""), (told.code, told.stdout))
@@ -42,7 +43,7 @@ class Running(AtTheDoor):
             "toys:robot on 2 cases (development) x 4 trials, judged by Parity 1\n"
             "  pass 2 of 8, fail 2 of 8, incomplete 4 of 8 (BrokenReply 1, NotRun 2, Timeout 1)\n"
             "  written to runs/robot.json\n"
-            "  report     python3 report.py runs/robot.json --out runs/robot-report.json\n"), ""), told)
+            f"  report     python3 {ROOT}/report.py runs/robot.json --out runs/robot-report.json\n"), ""), told)
         record = read_run_record(self.folder / "runs" / "robot.json")
         self.assertEqual(("toys:robot", 4, "development"), (record.system, record.trials, record.split))
 
@@ -142,11 +143,22 @@ class Checking(AtTheDoor):
         told = self.harness("check", "--task", "parity_task")
         self.assertEqual(Told(0, (
             "cases.json and parity_task (Parity 1) can be used\n"
-            "  cases:     development 2, test 1\n"
-            "  expected:  yes 1, no 2\n"
-            "  tags:      small 2\n"
-            "  checks:    right, short\n"
-            "  baselines: always, label (sees labels)\n"), ""), told)
+            "  cases:        development 2, test 1\n"
+            "  expected:     yes 1, no 2\n"
+            "  tags:         small 2\n"
+            "  checks:       right, short\n"
+            "  baselines:    always, label (sees labels)\n"
+            "  for any task: constant (sees labels), most-common (sees labels), coin (sees labels)\n"), ""), told)
+
+    def test_one_problem_is_one_line_and_called_one(self) -> None:
+        put_task(self.folder, TASK_SOURCE.replace("len(output) < 5", "len(output['label']) < 5"))
+        put_cases(self.folder, CASES[:1])
+        told = self.harness("check", "--task", "parity_task")
+        self.assertEqual([
+            "cases.json: task parity_task, case two: check raised TypeError: string indices must be integers, "
+            "not 'str' (parity_task.py, line 14), on the output '' and on 6 other odd ones",
+            "harness.py: 1 problem in cases.json and parity_task; nothing was changed"], told.stderr.splitlines())
+        self.assertEqual((2, ""), (told.code, told.stdout))
 
     def test_every_problem_is_a_line_with_file_case_and_field(self) -> None:
         put_task(self.folder, TASK_SOURCE.replace("{case.input} even", "{case.expected} even"))

@@ -96,7 +96,8 @@ class WhatItRefuses(ReportDoorTest):
         self.check_one_line(call(self.folder / "nowhere.json"), "nowhere.json")
 
     def test_a_file_that_is_no_run_record_is_named_with_what_is_wrong(self) -> None:
-        for text, word in (("{", "JSON"), ("[]", "object"), ('{"recording": 1}', "run_record"), ("", "JSON")):
+        for text, word in (("{", "JSON"), ("[]", "object"),
+                           ('{"recording": 1}', "this is a recording, not a run record"), ("", "JSON")):
             with self.subTest(text=text):
                 path = self.folder / "wrong.json"
                 path.write_text(text, encoding="utf-8")

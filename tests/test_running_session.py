@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchkit.basics.clock import Budget, StopWish
-from benchkit.basics.errors import Interrupted, KitError, Surroundings, TrialError, Unusable
+from benchkit.basics.errors import BrokenOff, Interrupted, KitError, Surroundings, TrialError, Unusable
 from benchkit.basics.values import Cell, Reply, Request
 from benchkit.running.order import Ended, Order
 from benchkit.running.plan import Ahead, Selection
@@ -269,7 +269,7 @@ class WhenItEnds(Recording):
 
     def test_an_answer_that_no_log_can_hold_ends_the_run_and_harms_no_line(self) -> None:
         robot = Robot(answers=lambda request: Reply("\ud800" if request.trial == 2 else "x"))
-        with self.assertRaisesRegex(Unusable, "the answer of toys:robot to a, trial 2 cannot be kept: .*surrogate"):
+        with self.assertRaisesRegex(BrokenOff, "the answer of toys:robot to a, trial 2 cannot be kept: .*surrogate"):
             self.record(order(self.log, robot))
         self.assertEqual(("session plan system loaded a1 b1 stop", "error"), (kinds(self.log), self.last()))
         self.assertEqual((), read_log(self.log).harmless)

@@ -1,12 +1,13 @@
 """Finding a system by its name, and holding one of the user to the contract."""
 from __future__ import annotations
 
+import itertools
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from benchkit.basics.clock import Clock, StopWish
-from benchkit.basics.errors import KitError, Surroundings, TrialError, Unusable
+from benchkit.basics.errors import BrokenOff, KitError, Surroundings, TrialError, Unusable
 from benchkit.basics.values import Case, Reply, Request
 from benchkit.systems.baselines import Baseline
 from benchkit.systems.loading import is_baseline, load_system, split_name
@@ -29,19 +30,24 @@ class Robot:
 def system(name, options): return Robot(name, options)
 '''
 CASE = Case("a", "development", 1, "yes")
-REQUEST = Request("a", 1, 1, 1001, (), None, 0.0)
+REQUEST = Request("a", 1, 1, 1001, (), None, 100.0)
+AFTER = 3
+"""The exit code of what fails when the log is begun already."""
 
 
 class Loading(InAFolder):
-    def load(self, name: str = "my_model:a:b", source: str | None = GOOD) -> System:
+    def load(self, name: str = "my_model:a:b", source: str | None = GOOD, now: Iterator[float] | None = None,
+             ) -> System:
         if source is not None:
             self.write("my_model.py", source)
         return load_system(name, SystemOptions(
-            clock=Clock(), stop=StopWish(), say=lambda line: None, task=TASK, cases=(CASE,)), [self.folder])
+            clock=Clock(monotonic=partial(next, now or itertools.repeat(0.0))),
+            stop=StopWish(), say=lambda line: None, task=TASK, cases=(CASE,)), [self.folder])
 
-    def refusal(self, act: Callable[[], object], kind: type[KitError] = Unusable) -> str:
-        with self.assertRaises(kind) as caught:
+    def refusal(self, act: Callable[[], object], kind: type[KitError] = Unusable, code: int | None = None) -> str:
+        with self.assertRaises(KitError if code else kind) as caught:
             act()
+        self.assertEqual(code or kind.exit_code, caught.exception.exit_code)
         self.assertNotIn("\n", str(caught.exception))
         return str(caught.exception)
 
@@ -79,6 +85,9 @@ class ByName(Loading):
             ("my_model:x", "def system(name, options):\n  raise ValueError('a\\nb')",
              "system() of my_model.py, line 2 raised ValueError: a\\nb"),
             ("my_model:x", "def system(name): return 7", "system() of my_model.py raised TypeError"),
+            ("my_model.py:a:b", None,
+             "--system my_model.py:a:b: a system is named after its module, not after the file: give my_model:a:b"),
+            ("models/mine.py", None, "give models.mine:NAME"),
             ("os:x", None, "os is a module of Python itself"),
             ("benchkit:x", None, "benchkit is a module of the kit itself"),
         ):
@@ -87,9 +96,9 @@ class ByName(Loading):
 
 
 class HeldToTheContract(Loading):
-    def changed(self, old: str, new: str) -> System:
+    def changed(self, old: str, new: str, now: Iterator[float] | None = None) -> System:
         self.assertIn(old, GOOD)
-        return self.load(source=GOOD.replace(old, new))
+        return self.load(source=GOOD.replace(old, new), now=now)
 
     def test_one_that_keeps_it_is_passed_through(self) -> None:
         system = self.load()
@@ -111,13 +120,39 @@ class HeldToTheContract(Loading):
     def test_anything_else_it_raises_is_one_line_with_its_place(self) -> None:
         system = self.changed('return Reply("yes")', "raise ValueError('an\\nswer')")
         self.assertEqual("--system my_model:a:b: answer() of my_model.py, line 9 raised ValueError: an\\nswer",
-                         self.refusal(lambda: system.answer(REQUEST)))
+                         self.refusal(lambda: system.answer(REQUEST), BrokenOff))
         for old, call in (('return {"server": "toy", "server_version": "1"}', "open"), ("return 1.5", "warm"),
                           ('return {"name": self.name}', "settings"), ("self.closed = True", "close")):
             with self.subTest(call=call):
                 system = self.changed(old, "raise RuntimeError('so')")
-                words = self.refusal(getattr(system, call))
+                words = self.refusal(getattr(system, call), code=AFTER if call in ("warm", "close") else 2)
                 self.assertRegex(words, rf"{call}\(\) of my_model.py, line \d+ raised RuntimeError: so")
+
+    def test_one_that_leaves_python_is_caught_and_told(self) -> None:
+        for old, call, code in (('return {"server": "toy", "server_version": "1"}', "open", 2),
+                                ("return 1.5", "warm", AFTER), ("self.closed = True", "close", AFTER)):
+            with self.subTest(call=call):
+                system = self.changed(old, "import sys; sys.exit('enough')")
+                words = self.refusal(getattr(system, call), code=code)
+                self.assertRegex(words, rf"{call}\(\) of my_model.py, line \d+ called sys.exit\('enough'\)")
+        system = self.changed('return Reply("yes")', "exit(0)")
+        self.assertIn("answer() of my_model.py, line 9 called sys.exit(0)",
+                      self.refusal(lambda: system.answer(REQUEST), BrokenOff))
+
+    def test_a_reply_behind_its_deadline_is_a_timeout_that_keeps_the_text(self) -> None:
+        for reply, end, is_late in (("'yes'", 101.0, False), ("'yes'", 101.1, True),
+                                    ("'yes', waited_s=5", 105.9, False),
+                                    ("'yes', waited_s=5", 106.1, True), ("'yes', latency_s=7.5", 200.0, True)):
+            with self.subTest(reply=reply, end=end):
+                system = self.changed('Reply("yes")', f"Reply({reply})", iter((1.0, end)))
+                if not is_late:
+                    self.assertEqual("yes", system.answer(REQUEST).output)
+                    continue
+                with self.assertRaises(TrialError) as caught:
+                    system.answer(REQUEST)
+                error = caught.exception
+                self.assertEqual(("Timeout", "yes", None), (error.type, error.partial, error.stops))
+                self.assertEqual(7.5 if "latency" in reply else end - 1.0, error.latency_s)
 
     def test_a_connection_that_fails_is_of_the_surroundings(self) -> None:
         system = self.changed('return {"server": "toy", "server_version": "1"}', "raise ConnectionRefusedError('no')")
@@ -139,12 +174,13 @@ class HeldToTheContract(Loading):
             ("return 1.5", "return float('nan')", "warm", "did not give the seconds"),
         ):
             with self.subTest(new=new):
-                self.assertIn(words, self.refusal(getattr(self.changed(old, new), call)))
-        for new in ("'yes'", "None", "Reply(7)"):
+                code = AFTER if call == "warm" else 2
+                self.assertIn(words, self.refusal(getattr(self.changed(old, new), call), code=code))
+        for new, kind in (("'yes'", "str"), ("None", "NoneType"), ("Reply(7)", "Reply")):
             with self.subTest(new=new):
                 system = self.changed('Reply("yes")', new)
-                self.assertIn("answer() of my_model.py did not give a Reply whose output is a text",
-                              self.refusal(partial(system.answer, REQUEST)))
+                self.assertIn(f"answer() of my_model.py gave {kind}, and not a Reply whose output is a text",
+                              self.refusal(partial(system.answer, REQUEST), BrokenOff))
 
 
 if __name__ == "__main__":

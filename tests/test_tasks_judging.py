@@ -111,25 +111,38 @@ class CheckingATask(InAFolder):
             ("{case.input} even", "{case.tags} even", "messages depends on expected or tags"),
             ('return [{"role"', 'return [{"roll"', "messages[0] is not"),
             ("return None", "return 5", "schema is neither"),
-            ('{"short": len(output) < 5, ', '{**({"short": True} if output else {}), ', "check: it gives right, short"),
-            ("len(output) < 5", "output[0] == 'x'", "check: check raised IndexError, on the output ''"),
-            ("len(output) < 5", "5", "check: check short gave int"),
+            ('{"short": len(output) < 5, ', '{**({"short": True} if output else {}), ',
+             "check gives right, short, and elsewhere right, on the output '{}' and on 5 other odd ones"),
+            ("len(output) < 5", "output[0] == 'x'",
+             "check raised IndexError: string index out of range (parity_task.py, line 14), on the output ''"),
+            ("len(output) < 5", "5",
+             "check short gave int, not true or false, on the output '' and on 6 other odd ones"),
             ('lambda case, seed: "yes"', "lambda case, seed: 5", "baseline always: it gave int, not a text"),
-            ('lambda case, seed: "yes"', "lambda case, seed: 1 / 0", "baseline always: it raised ZeroDivisionError"),
+            ('lambda case, seed: "yes"', "lambda case, seed: 1 / 0",
+             "baseline always raised ZeroDivisionError: division by zero (parity_task.py, line 22)"),
             ("def baselines", with_problems.format("['expected is odd']"), "expected is odd"),
             ("def baselines", with_problems.format("5"), "problems: it gave int"),
-            ("def baselines", with_problems.format("1 / 0"), "problems: it raised Zero"),
+            ("def baselines", with_problems.format("exit(3)"),
+             "problems called sys.exit(3) (parity_task.py, line 22)"),
+            ("len(output) < 5", "exit()", "check called sys.exit(None) (parity_task.py, line 14)"),
+            ("def check(case, output)", "def check(case)", "takes 1 positional argument but 2 were given (parity_task"),
+            ("def baselines", with_problems.format("1 / 0"),
+             "problems raised ZeroDivisionError: division by zero (parity_task.py, line 22)"),
         ):
             with self.subTest(after=after):
                 found = self.problems(before, after)
                 self.assertIn("task parity_task, case ", found[0])
                 self.assertTrue(any(words in problem for problem in found), found)
 
+    def test_one_problem_is_told_once_for_each_check_and_case(self) -> None:
+        self.assertEqual(2, len(self.problems("len(output) < 5", "5")))
+        self.assertEqual(4, len(self.problems("len(output) < 5", "1 / len(output)")))
+
     def test_functions_that_answer_otherwise_when_asked_again_are_named(self) -> None:
         counter = "import itertools\nNUMBERS = itertools.count()\n"
         for before, after, words in (
             ("Is {case.input}", "Is {next(NUMBERS)}", "messages depends"),
-            ("len(output) < 5", "next(NUMBERS) % 2 == 0", "check: it answers otherwise"),
+            ("len(output) < 5", "next(NUMBERS) % 2 == 0", "check answers otherwise"),
         ):
             with self.subTest(after=after):
                 made, cases = toy(self.folder, counter + TASK_SOURCE.replace(before, after))

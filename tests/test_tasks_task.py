@@ -159,7 +159,9 @@ class MakingAPrompt(InAFolder):
             ("return [{'role': [], 'content': 'x'}]", "messages[0].role"),
             ("return [{'role': 'user', 'content': None}]", "messages[0].content"),
             ("return [{'role': 'user', 'content': '\\ud800'}]", "messages[0].content"),
-            ("return case.expected['label']", "messages or schema raised TypeError"),
+            ("return case.expected['label']",
+             "messages raised TypeError: 'NoneType' object is not subscriptable (parity_task.py, line 6)"),
+            ("raise SystemExit(4)", "messages called sys.exit(4) (parity_task.py, line 6)"),
         ):
             with self.subTest(statement=statement):
                 task, cases = toy(self.folder, TASK_SOURCE.replace("return [{", f"{statement}\n    return [{{"))

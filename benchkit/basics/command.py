@@ -47,6 +47,16 @@ class Command:
         """The same command without `flag value`."""
         return Command(self.prog, self.having(flag, "").words[:-2])
 
+    def only(self, *flags: str) -> Command:
+        """The same command with its leading word, if it has one, and no more than `flag value` of these flags."""
+        kept = list(self.words[:1]) if self.words and not self.words[0].startswith("-") else []
+        for flag, word, after in zip(self.words, self.words, (*self.words[1:], ""), strict=True):
+            if flag in flags:
+                kept += [word, after]
+            elif word.startswith(tuple(f"{one}=" for one in flags)):
+                kept.append(word)
+        return Command(self.prog, tuple(kept))
+
     def beside(self, prog: str, *words: str) -> Command:
         """A command of the door that stands beside this one."""
         return Command(os.path.join(os.path.dirname(self.prog), prog), words)

@@ -4,6 +4,8 @@
     ├── KitError          one line for a person; a door prints it and returns its exit code
     │   ├── Unusable      2: bad flags, a bad file, an unusable task, a log or recording that does not fit
     │   ├── Surroundings  3: no server, no such model, digest not the pinned one, disk full, log in use
+    │   │   ├── NoServer  nobody answers where a system's server should be
+    │   │   └── BrokenOff a system, a task or a pack failed in the middle of a run
     │   └── Interrupted   130 or 143: a signal asked for the end
     └── TrialError        no whole reply came, or none could be judged: recorded, never printed as a failure of the kit
 
@@ -36,6 +38,14 @@ class Surroundings(KitError):
     """Something around the kit is missing or in the way: what was recorded stays."""
 
     exit_code = 3
+
+
+class NoServer(Surroundings):
+    """Nobody answers at the address of a system's server; who knows the command adds the one that needs none."""
+
+
+class BrokenOff(Surroundings):
+    """Something given turned out to be unusable when the log was begun already: what was recorded stays."""
 
 
 class Interrupted(KitError):

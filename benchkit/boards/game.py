@@ -157,5 +157,5 @@ def _made(place: str, what: str, make: Callable[[], _Made]) -> _Made:
         return make()
     except KitError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise Unusable(f"{place}: {what} raised {type(error).__name__}: {shown_line(str(error))}") from error

@@ -25,7 +25,7 @@ def pack_of_job(job: Job, folders: Sequence[Path]) -> Pack:
     if isinstance(asks, FromPack):
         pack = load_pack(asks.pack, folders)
     else:
-        cases = in_split(read_cases(Path(asks.cases)), asks.split)
+        cases = in_split(read_cases(Path(asks.cases), f"cases = ... in the job {job.name}"), asks.split)
         pack = pack_of_task(load_task(asks.task, folders), cases, asks.gates)
     if job.geometry not in pack.geometries:
         raise Unusable(f"job {job.name}: geometry {job.geometry}: the questions of {pack.module} can be asked in "
@@ -39,7 +39,7 @@ def pack_of_batch(found: FoundBatch, folders: Sequence[Path]) -> Pack:
     differences = world_differences(found.batch, found.batch.job, pack)
     if differences:
         raise Unusable(f"{shown_path(found.folder)}: this batch was made in another world ({differences}); put back "
-                       "what made it, or begin another batch with board.py run JOB --fresh")
+                       "what made it, or begin another batch with python3 board.py run JOB --fresh")
     return pack
 
 

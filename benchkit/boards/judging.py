@@ -46,7 +46,7 @@ def value_of(track: Track, case: Case, answer: str, steps: Sequence[Step]) -> fl
     """What one judge says: a float from 0 to 1, or whether the gate held. Raises UnjudgedError."""
     try:
         value: object = track.judge(case, answer, tuple(steps))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UnjudgedError(f"track {track.name} raised {type(error).__name__}") from error
     if track.kind == "gate":
         if type(value) is not bool:

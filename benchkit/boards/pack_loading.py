@@ -38,7 +38,7 @@ def load_pack(name: str, folders: Sequence[Path]) -> Pack:
         return _Reading(module, home).pack()
     except KitError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise Unusable(f"{shown_path(home)}: the pack raised {type(error).__name__} while it was read: "
                        f"{shown_line(str(error))}") from error
 

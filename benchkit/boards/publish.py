@@ -40,7 +40,7 @@ def check_publishable(found: FoundBatch) -> None:
         return  # a reason not to publish, told with the others
     if systems and all(map(is_baseline, systems)):
         raise Unusable(f"{shown_path(found.folder)}: only baselines have answered, and a board of these shows nothing; "
-                       "add a system with board.py run JOB --models SYSTEM")
+                       "add a system with python3 board.py run JOB --models SYSTEM")
 
 
 def systems_of(found: FoundBatch) -> tuple[str, ...]:
@@ -115,7 +115,8 @@ def _of_answers(found: FoundBatch, pack: Pack, questions: KeptQuestions) -> Iter
         yield findings.verification.headline
         yield from map(str, findings.verification.violations)
     if findings.left:
-        yield f"{findings.left} of {len(findings.evaluation.rows)} planned cells are not run; go on with board.py run"
+        yield (f"{findings.left} of {len(findings.evaluation.rows)} planned cells are not run; go on with "
+               "python3 board.py run")
     for name in log.planned().systems:
         if is_baseline(name) and name.removeprefix("baselines:") not in pack.baselines:
             yield f"{shown_line(name, 60)} is no baseline of the pack any more"

@@ -103,7 +103,7 @@ def right_word(pack: Pack, case: Case) -> str:
 def _of_pack(pack: Pack, case: Case, what: str, make: Callable[[], _Made]) -> _Made:
     try:
         return make()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise Unusable(f"pack {pack.module}, case {shown_line(case.id, 80)}: {what} raised "
                        f"{type(error).__name__}: {shown_line(str(error))}") from error
 
@@ -172,7 +172,7 @@ def _scores(pack: Pack, baseline: Baseline, game: Game) -> Scores:
     def say(number: int, talk: Sequence[Message]) -> str:
         try:
             said = baseline.answer(baseline.handed(game.case, game.geometry), SEED, talk)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise Unusable(f"{place} raised {type(error).__name__}: {shown_line(str(error))}") from error
         if not isinstance(said, str):
             raise Unusable(f"{place} gave {type(said).__name__}, not text")

@@ -26,6 +26,7 @@ from benchkit.running.live import Edges, log_at, record_live
 from benchkit.running.order import Ended, Order
 from benchkit.running.plan import ALL, Selection, cells_of
 from benchkit.running.progress import Verdicts
+from benchkit.systems.loading import is_baseline
 from benchkit.trial_log.reader import TrialLog
 
 ANSWERED = Verdicts(lambda case, output: "answered", ("answered", "incomplete"))
@@ -80,7 +81,9 @@ def _order(
         trials=job.trials, budget=Budget(edges.start, wished.budget_s), timeout_s=job.limits.timeout_s,
         command=wished.command, selection=wished.selection, rerun_changed=wished.reruns_changed, adds_systems=True,
         companion=trace, mend=f"run what changed again with {wished.command.plus('--rebuild')}, or begin another "
-                              f"batch with {wished.command.plus('--fresh')}")
+                              f"batch with {wished.command.plus('--fresh')}",
+        without_server=wished.command.without("--models").plus("--offline") if any(map(is_baseline, job.systems))
+        else None)
 
 
 def _split(job: Job) -> str:

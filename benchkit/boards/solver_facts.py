@@ -115,7 +115,7 @@ def said_word(pack: Pack, cell: Cell, output: str) -> str:
     """What an answer says in one word, as the pack reads it. Raises Unusable where it cannot."""
     try:
         word = pack.said_key(output)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise Unusable(f"pack {pack.module}: said_key raised {type(error).__name__} at the answer of "
                        f"{shown_line(cell.system, 60)} to {shown_line(cell.case, 60)}, trial {cell.trial}") from error
     return shown_line(str(word), 80)

@@ -60,7 +60,7 @@ def trace_damage_named_by(log: TrialLog) -> tuple[Damage, ...]:
 def refuse(found: FoundDamage) -> None:
     """Raise Unusable for harmful damage."""
     raise Unusable(f"{found.where}: {found.damage.length} bytes are no whole line (torn or altered), and whole lines "
-                   "follow; put back the file as it was, or begin another batch: board.py run JOB --fresh")
+                   "follow; put back the file as it was, or begin another batch: python3 board.py run JOB --fresh")
 
 
 @dataclass(frozen=True, slots=True)

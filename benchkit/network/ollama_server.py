@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchkit.basics.errors import Surroundings
+from benchkit.basics.errors import NoServer, Surroundings
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON
 from benchkit.network.carrier import Call, Ending
@@ -55,9 +55,8 @@ def version_of(client: Client) -> str:
     answer = client.send(Call("GET", "/api/version"), client.clock.monotonic() + _LOOK_S)
     url = client.address.url
     if answer.status is None and answer.ending is not Ending.FOREIGN:
-        raise Surroundings(
-            f"no Ollama server at {url} ({what_came(answer)}): start it with `ollama serve`, name another with "
-            f"--host or OLLAMA_HOST, or run without a model: python3 bench.py --system baselines:keywords")
+        raise NoServer(f"no Ollama server at {url} ({what_came(answer)}): start it with `ollama serve`, name another "
+                       "with --host or OLLAMA_HOST")
     version = json_fields(answer).get("version")
     if not isinstance(version, str):
         raise Surroundings(f"what answers at {url} is not Ollama: {_why_not_ollama(client, answer)}")

@@ -16,6 +16,7 @@ from benchkit.basics.fields import Fields
 from benchkit.basics.indented import indented
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON
+from benchkit.disk.file_kinds import Kind, refuse_another_kind
 from benchkit.disk.whole_files import open_to_read, read_json, write_whole
 from benchkit.recordings.digests import LogDigests, TrialOf, differing, digests_of
 from benchkit.recordings.recording import Recording
@@ -116,6 +117,7 @@ def is_book(path: Path) -> bool:
 
 def read_book(path: Path) -> tuple[Entry, ...]:
     """The entries of a file. Raises Unusable with file and field."""
+    refuse_another_kind(path, Kind.DIGESTS)
     try:
         fields = Fields(read_json(path))
         if fields.values.get("recordings") != BOOK_VERSION:

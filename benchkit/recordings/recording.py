@@ -4,6 +4,7 @@ What does not live here: how a log becomes a recording (converting.py), and any 
 """
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from benchkit.basics.errors import ERROR_TYPES, Unusable
 from benchkit.basics.fields import Fields
 from benchkit.basics.indented import HOLE, form_of, indented, number_of, text_of, truth_of
 from benchkit.basics.values import JSON, ErrorFacts, Failure, Outcome, Reply, TaskName
+from benchkit.disk.file_kinds import Kind, refuse_another_kind
 from benchkit.disk.whole_files import read_json, refuse_other, same_bytes, write_whole
 from benchkit.recordings import pieces
 from benchkit.recordings.pieces import SessionFacts
@@ -142,11 +144,18 @@ _TOP_FIELDS = ("recording", "kit", "task", "split", "system", "settings", "trial
 
 def read_recording(path: Path) -> Recording:
     """The recording in a file. Raises Unusable with file and field for anything else."""
+    refuse_another_kind(path, Kind.RECORDING)
     try:
         return recording_of_fields(Fields(read_json(path)))
     except ValueError as error:
-        raise Unusable(f"{path}: {error}; convert its log again: "
-                       "python3 bench.py --log LOG --convert RECORDING") from None
+        raise Unusable(f"{path}: {error}; convert its log again: python3 bench.py --log {log_beside(path)} --convert "
+                       f"{shlex.quote(str(path))}") from None
+
+
+def log_beside(path: Path) -> str:
+    """The log of a recording, as a word of a command: it lies beside it. LOG where it does not."""
+    log = path.with_suffix(".jsonl")
+    return shlex.quote(str(log)) if log.exists() else "LOG"
 
 
 def recording_of_fields(fields: Fields) -> Recording:

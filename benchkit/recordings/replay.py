@@ -4,8 +4,6 @@ What does not live here: judging it (judged.py).
 """
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,15 +11,13 @@ from pathlib import Path
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import cases_named, shown_line
 from benchkit.basics.values import Case
-from benchkit.disk.whole_files import open_to_read
+from benchkit.disk.file_kinds import Kind, beginning, kind_in
 from benchkit.recordings.converting import recording_of
-from benchkit.recordings.recording import Recording, read_recording
+from benchkit.recordings.recording import Recording, log_beside, read_recording
 from benchkit.tasks.task import Task, prompt_of
 from benchkit.trial_log.reader import read_log
 
 REPLAY = "replay:"
-_CLOSING = re.compile(rb',"sum":"[0-9a-f]{16}"\}\r?$', re.MULTILINE)
-_HEAD_BYTES = 2**18
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +41,10 @@ def reference_of(text: str) -> Reference:
     return Reference(Path(path), system)
 
 
-def recording_from(reference: Reference) -> Recording:
+def recording_from(reference: Reference, accept_damage: bool = False) -> Recording:
     """The recording in a file, or of a system in a log; which of both, the content says. Raises Unusable."""
     if is_log(reference.path):
-        return recording_of(read_log(reference.path), reference.system)
+        return recording_of(read_log(reference.path, accept_damage=accept_damage), reference.system)
     recording = read_recording(reference.path)
     if reference.system not in (None, recording.system):
         raise Unusable(f"{reference.path}: it is a recording of {shown_line(recording.system)}, "
@@ -58,9 +54,8 @@ def recording_from(reference: Reference) -> Recording:
 
 def is_log(path: Path) -> bool:
     """Whether a file is a trial log: empty, or with a line that is closed by its sum near the top. Raises Unusable."""
-    with os.fdopen(open_to_read(path), "rb") as file:
-        head = file.read(_HEAD_BYTES)
-    return not head or _CLOSING.search(head) is not None
+    head = beginning(path)
+    return not head or kind_in(head) is Kind.LOG
 
 
 def fitted(recording: Recording, place: str, task: Task, cases: Sequence[Case], trials: int | None) -> Recording:
@@ -76,7 +71,7 @@ def fitted(recording: Recording, place: str, task: Task, cases: Sequence[Case], 
         return recording
     if trials > recording.trials:
         raise Unusable(f"{place}: it holds {recording.trials} trials of every case, not {trials}; give --trials "
-                       f"{recording.trials} or fewer, or record more: python3 bench.py --log LOG --trials {trials}")
+                       f"{recording.trials} or fewer, or record more: {_bench(place)} --trials {trials}")
     return replace(recording, trials=trials, cases=tuple(
         replace(case, trials=case.trials[:trials]) for case in recording.cases))
 
@@ -91,8 +86,8 @@ def _check_cases(recording: Recording, place: str, cases: Sequence[Case]) -> Non
     recorded, wanted = {case.id for case in recording.cases}, {case.id for case in cases}
     missing = [case.id for case in cases if case.id not in recorded]
     if missing:
-        raise Unusable(f"{place}: it has no {cases_named(missing)}; record what is missing with python3 bench.py, or "
-                       "give the cases it was recorded with")
+        raise Unusable(f"{place}: it has no {cases_named(missing)}; record what is missing: {_bench(place)}, "
+                       "or give the cases it was recorded with")
     gone = [case.id for case in recording.cases if case.id not in wanted]
     if gone:
         raise Unusable(f"{place}: {cases_named(gone)} of it {'is' if len(gone) == 1 else 'are'} not among the cases "
@@ -104,4 +99,8 @@ def _check_asks(recording: Recording, place: str, task: Task, cases: Sequence[Ca
     changed = [case.id for case in cases if prompt_of(task, case).ask != asks[case.id]]
     if changed:
         raise Unusable(f"{place}: the prompt or schema of {cases_named(changed)} has changed since it was recorded; "
-                       "put it back, or record again: python3 bench.py --log LOG --changed rerun")
+                       f"put it back, or record again: {_bench(place)} --changed rerun")
+
+
+def _bench(place: str) -> str:
+    return f"python3 bench.py --log {log_beside(Path(place))}"

@@ -4,6 +4,7 @@ What does not live here: the values, and how they are written (run_record.py).
 """
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
 from benchkit.basics.known_rows import KnownRows, all_in_bounds
 from benchkit.basics.values import JSON, Timings, Usage
+from benchkit.disk.file_kinds import Kind, refuse_another_kind
 from benchkit.disk.whole_files import read_json
 from benchkit.recordings import pieces
 from benchkit.recordings.run_record import (
@@ -33,10 +35,12 @@ _RESULT_FIELD_SET = frozenset(RESULT_FIELDS)
 
 def read_run_record(path: Path) -> RunRecord:
     """The run record in a file. Raises Unusable with file and field for anything else."""
+    refuse_another_kind(path, Kind.RUN_RECORD)
     try:
         return run_record_of_fields(Fields(read_json(path)))
     except ValueError as error:
-        raise Unusable(f"{path}: {error}; make it again: python3 harness.py run ... --out FILE") from None
+        raise Unusable(f"{path}: {error}; make it again: python3 harness.py run --system replay:RECORDING --out "
+                       f"{shlex.quote(str(path))}") from None
 
 
 def run_record_of_fields(fields: Fields) -> RunRecord:

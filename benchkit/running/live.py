@@ -13,10 +13,10 @@ from typing import TextIO
 
 from benchkit.basics.clock import Budget, Clock, StopWish, signals_as_wish
 from benchkit.basics.command import Command
-from benchkit.basics.errors import Interrupted, Unusable
+from benchkit.basics.errors import BrokenOff, Interrupted, NoServer, Surroundings, Unusable
 from benchkit.basics.values import Case
 from benchkit.running.order import Ended, Order, Surrounds, prompts_of
-from benchkit.running.plan import ALL, Ahead, Selection
+from benchkit.running.plan import ALL, Ahead, Selection, cells_of
 from benchkit.running.progress import Around, Progress, Verdicts
 from benchkit.running.session import record
 from benchkit.systems.loading import load_system
@@ -88,11 +88,17 @@ def order_of(wish: Wish, task: Task, edges: Edges) -> Order:
         split=wish.split, trials=wish.trials,
         budget=Budget(edges.start, wish.budget_s), timeout_s=wish.timeout_s, command=wish.command,
         hardware=wish.hardware, selection=wish.selection, rerun_changed=wish.rerun_changed,
-        accept_damage=wish.accept_damage, parallel=wish.parallel)
+        accept_damage=wish.accept_damage, parallel=wish.parallel, without_server=_baseline(wish.command, task))
+
+
+def _baseline(command: Command, task: Task) -> Command:
+    """The command that asks a baseline: one of the task that sees no labels, or else one that fits any task."""
+    name = next((name for name in task.baselines if name not in task.sees_labels), "most-common")
+    return command.only("--task", "--cases").having("--system", f"baselines:{name}")
 
 
 def record_live(order: Order, log: TrialLog | None, edges: Edges, verdicts: Verdicts) -> Ended:
-    """Record what is left; a signal ends it in order, and the error then says how to go on."""
+    """Record what is left; what ends it before its end says what is kept, and how to go on."""
     around = Around(edges.progress, edges.say, edges.clock.monotonic)
 
     def progress(ahead: Ahead) -> Progress:
@@ -104,6 +110,20 @@ def record_live(order: Order, log: TrialLog | None, edges: Edges, verdicts: Verd
         except Interrupted as interrupted:
             kept = f"what ended before is in {order.log}" if log_at(order.log, True) else "nothing was recorded yet"
             raise Interrupted(interrupted.number, f"; {kept}; go on with: {order.command}") from None
+        except BrokenOff as error:
+            raise Surroundings(f"{error}; {_recorded(order.log)}; go on with: {order.command}") from error
+        except NoServer as error:
+            offer = f", or run without a model: {order.without_server}" if order.without_server else ""
+            raise Surroundings(f"{error}{offer}") from error
+
+
+def _recorded(path: Path) -> str:
+    """How many trials a log holds, in words."""
+    log = log_at(path, accept_damage=True)
+    if log is None:
+        return "nothing was recorded yet"
+    cells = list(cells_of(log.planned(), log.shard))
+    return f"{sum(map(log.is_recorded, cells))} of {len(cells)} planned trials are recorded in {path}"
 
 
 def verdicts_of(task: Task, cases: Sequence[Case]) -> Verdicts:

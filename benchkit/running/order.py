@@ -51,6 +51,7 @@ class Order:
     companion       a file that grows beside the log, if there is one
     mend            what to do where requests have changed, in words; None: what bench.py can do
     parallel        how many trials are under way at once
+    without_server  the command to offer where a system's server does not answer, if there is one
     """
 
     log: Path
@@ -71,6 +72,7 @@ class Order:
     companion: Companion | None = None
     mend: str | None = None
     parallel: int = 1
+    without_server: Command | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TypeVar
 
 from benchkit.basics.clock import Clock
-from benchkit.basics.errors import Interrupted, Unusable
+from benchkit.basics.errors import BrokenOff, Interrupted, Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON
 from benchkit.running.at_once import run_at_once
@@ -271,6 +271,9 @@ def _stop_line(writer: LogWriter, clock: Clock) -> Iterator[_Ending]:
     except Interrupted:
         ending.reason = "interrupted"
         raise
+    except Unusable as error:
+        # the log is begun, so exit code 2 would not be true
+        raise BrokenOff(str(error)) from error
     finally:
         if not writer.has_failed:
             # where the log itself failed, the error under way says so, and a missing stop line says the rest

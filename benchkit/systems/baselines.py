@@ -51,7 +51,7 @@ class Baseline:
         """The function's text. An exception in it is a ServerError of this trial."""
         try:
             text = self.function(self.cases[request.case], request.seed)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise TrialError("ServerError", f"the baseline raised {type(error).__name__}") from error
         if not isinstance(text, str):
             raise TrialError("BadReply", f"the baseline gave {type(text).__name__}, not text")

@@ -4,7 +4,6 @@ What does not live here: the contract itself (system.py).
 """
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,23 +11,27 @@ from typing import Any, TypeVar
 
 from benchkit.basics import strict_json
 from benchkit.basics.canonical import canonical
-from benchkit.basics.errors import KitError, Surroundings, TrialError, Unusable
+from benchkit.basics.clock import Clock
+from benchkit.basics.errors import BrokenOff, KitError, Surroundings, TrialError, Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Reply, Request
 from benchkit.systems.system import Loaded, System
+from benchkit.tasks.modules import place_of, what_came
 
 Made = TypeVar("Made")
+GRACE_S = 1.0
+"""So much later than its deadline a reply may come: a look at the server behind it is not the model's time."""
 METHODS = ("open", "settings", "warm", "answer", "close")
 
 
-def guarded(name: str, file: Path, make: Callable[[], Any]) -> System:
+def guarded(name: str, file: Path, make: Callable[[], Any], clock: Clock) -> System:
     """The system that `make` gives, guarded. Raises Unusable if it gives none, or raises."""
     guard = _Guard(name, file)
     system = guard.called("system", make)
     missing = [method for method in METHODS if not callable(getattr(system, method, None))]
     if missing:
         raise guard.refusal("system", f"gave {type(system).__name__}, which has no {', '.join(missing)}")
-    return GuardedSystem(system, guard)
+    return GuardedSystem(system, guard, clock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +46,13 @@ class _Guard:
         except (KitError, TrialError):
             raise
         except OSError as error:
-            raise Surroundings(self._line(what, error)) from error
-        except Exception as error:
-            raise Unusable(self._line(what, error)) from error
+            raise self._kind(what, Surroundings)(self._line(what, error)) from error
+        except (Exception, SystemExit) as error:
+            raise self._kind(what, Unusable)(self._line(what, error)) from error
 
-    def refusal(self, what: str, why: str) -> Unusable:
+    def refusal(self, what: str, why: str) -> KitError:
         """The error where the contract is not kept."""
-        return Unusable(f"--system {shown_line(self.name, 100)}: {what}() of {self.file.name} {why}")
+        return self._kind(what, Unusable)(f"--system {shown_line(self.name, 100)}: {what}() of {self.file.name} {why}")
 
     def object_of(self, what: str, given: object) -> Mapping[str, JSON]:
         """What was given, if it is a JSON object."""
@@ -61,12 +64,13 @@ class _Guard:
             raise self.refusal(what, f"gave something that is not JSON: {shown_line(str(error))}") from None
         return given
 
-    def _line(self, what: str, error: Exception) -> str:
-        frames = traceback.extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in frames if frame.filename == str(self.file)]
-        place = f", line {lines[-1]}" if lines else ""
-        return (f"--system {shown_line(self.name, 100)}: {what}() of {self.file.name}{place} raised "
-                f"{type(error).__name__}: {shown_line(str(error))}")
+    def _kind(self, what: str, usual: type[KitError]) -> type[KitError]:
+        """The log is begun when `warm` is called: then it is no longer true that nothing was started."""
+        return BrokenOff if what in ("warm", "answer", "close") else usual
+
+    def _line(self, what: str, error: BaseException) -> str:
+        place = place_of(error) or self.file.name
+        return f"--system {shown_line(self.name, 100)}: {what}() of {place} {what_came(error)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,7 @@ class GuardedSystem:
 
     inner: Any
     guard: _Guard
+    clock: Clock
 
     def open(self) -> Mapping[str, JSON]:
         """The environment."""
@@ -94,10 +99,17 @@ class GuardedSystem:
         raise self.guard.refusal("warm", "did not give the seconds that loading took")
 
     def answer(self, request: Request) -> Reply:
-        """One whole reply."""
+        """One whole reply; one that is late is a Timeout of this trial, as it would be at any other system."""
+        start = self.clock.monotonic()
         given = self.guard.called("answer", self.inner.answer, request)
+        end = self.clock.monotonic()
         if not isinstance(given, Reply) or not isinstance(given.output, str):
-            raise self.guard.refusal("answer", "did not give a Reply whose output is a text")
+            raise self.guard.refusal(
+                "answer", f"gave {type(given).__name__}, and not a Reply whose output is a text")
+        if end > request.deadline + given.waited_s + GRACE_S:
+            latency_s = end - start if given.latency_s is None else given.latency_s
+            raise TrialError("Timeout", "the whole reply came behind the time limit", given.output,
+                             latency_s=latency_s, retries=given.retries, waited_s=given.waited_s)
         return given
 
     def close(self) -> None:

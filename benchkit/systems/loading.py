@@ -15,12 +15,15 @@ from benchkit.systems.baselines import baseline_system
 from benchkit.systems.discretion import discreet
 from benchkit.systems.guarding import guarded
 from benchkit.systems.system import System, SystemOptions
-from benchkit.tasks.modules import load_module
+from benchkit.tasks.modules import load_module, module_name_of
 
 
 def split_name(name: str) -> tuple[str, str]:
     """(module, rest) of a system's name, cut at the first colon. Raises Unusable."""
     module, colon, rest = name.partition(":")
+    if module.endswith(".py") and module_name_of(module):
+        raise Unusable(f"--system {shown_line(name)}: a system is named after its module, not after the file: give "
+                       f"{module_name_of(module)}:{shown_line(rest) or 'NAME'}")
     if not (module and colon and rest):
         raise Unusable(f"--system {shown_line(name)}: a system is named module:name, such as model_triage:gemma "
                        f"or baselines:keywords")
@@ -55,4 +58,4 @@ def _of_a_module(name: str, options: SystemOptions, folders: Sequence[Path]) -> 
     make = getattr(module, "system", None)
     if not callable(make):
         raise Unusable(f"{module_name}.py has no function system(name, options); see model_triage.py for the pattern")
-    return guarded(name, Path(str(module.__file__)), lambda: make(rest, options))
+    return guarded(name, Path(str(module.__file__)), lambda: make(rest, options), options.clock)

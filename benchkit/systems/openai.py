@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from benchkit.basics.errors import Surroundings, TrialError, Unusable
+from benchkit.basics.errors import NoServer, Surroundings, TrialError, Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Message, Reply, Request
 from benchkit.network.asking import ask
@@ -203,8 +203,7 @@ class OpenAISystem:
     def _unasked(self, error: TrialError) -> Surroundings:
         url = self._client.address.url
         if error.type == "Unreachable":
-            return Surroundings(f"no server at {url} ({error.message}): start it, name another with --host or "
-                                f"{BASE_URL}, or run without a model: python3 bench.py --system baselines:keywords")
+            return NoServer(f"no server at {url} ({error.message}): start it, name another with --host or {BASE_URL}")
         wants_key = error.message.startswith("HTTP 401") and self._client.address.key is None
         hint = f"; the key goes into {API_KEY}" if wants_key else ""
         return Surroundings(f"{self._model.name} at {url} could not be asked: {error.stops or error.message}{hint}")

@@ -12,7 +12,8 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
 from benchkit.basics.names import shown, shown_line
 from benchkit.basics.values import Case
-from benchkit.disk.whole_files import read_json
+from benchkit.disk.file_kinds import Kind, refuse_another_kind
+from benchkit.disk.whole_files import read_json, shown_path
 
 MOST_BYTES = 256 * 2**20
 MOST_LETTERS = 300
@@ -20,11 +21,14 @@ MOST_LETTERS = 300
 MOST_TAGS = 100
 
 
-def read_cases(path: Path) -> tuple[Case, ...]:
+def read_cases(path: Path, named_by: str = "--cases FILE") -> tuple[Case, ...]:
     """All cases of a file `{"cases": [{"id", "split", "input", "expected", "tags"}, ...]}`, in its order.
 
-    Raises Unusable with file, case and field. `tags` may be left out.
+    Raises Unusable with file, case and field; `named_by` is where another file can be named. `tags` may be left out.
     """
+    if not path.exists():
+        raise Unusable(f"{shown_path(path)}: there is no such file; name the file of cases with {named_by}")
+    refuse_another_kind(path, Kind.CASES)
     try:
         fields = Fields(read_json(path, most_bytes=MOST_BYTES))
         fields.has_exactly(("cases",))

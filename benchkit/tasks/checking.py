@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from benchkit.basics.canonical import canonical
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import count_of, shown_line
 from benchkit.basics.values import JSON, Case
 from benchkit.tasks.judging import judge
+from benchkit.tasks.modules import told
 from benchkit.tasks.task import Task, prompt_of, without_labels
 
 ODD_OUTPUTS = ("", "{}", "[]", "null", "no JSON at all", '{"a": {"b": [1, null, true]}}', "[" * 60 + "]" * 60)
@@ -52,8 +53,8 @@ def summary_of(task: Task, cases: Sequence[Case]) -> Summary:
 def _problems_of_labels(task: Task, case: Case) -> Iterator[str]:
     ask = task.problems
     found = () if ask is None else _answer(lambda: ask(case))
-    if isinstance(found, Exception):
-        yield f"problems: it raised {type(found).__name__}: {shown_line(str(found))}"
+    if isinstance(found, BaseException):
+        yield f"problems {told(found, ask)}"
     elif not isinstance(found, list | tuple):
         yield f"problems: it gave {type(found).__name__}, not a list of texts"
     else:
@@ -74,22 +75,33 @@ def _problems_of_prompt(task: Task, case: Case) -> Iterator[str]:
 
 
 def _problems_of_check(task: Task, case: Case, names: tuple[str, ...] | None) -> Iterator[str]:
+    found: dict[str, list[str]] = {}
     for output in ODD_OUTPUTS:
-        judgement = judge(task, case, output)
-        what = f"on the output {shown_line(output, 30)!r}"
-        if judgement.error is not None:
-            yield f"check: {judgement.error.message}, {what}"
-        elif names is not None and tuple(judgement.checks or ()) != names:
-            yield f"check: it gives {', '.join(judgement.checks or ())} {what}, but elsewhere {', '.join(names)}"
-        elif judgement != judge(task, case, output):
-            yield f"check: it answers otherwise when it is asked again, {what}"
+        problem = _problem_of_check(task, case, names, output)
+        if problem is not None:
+            found.setdefault(problem, []).append(shown_line(output, 30))
+    for problem, (first, *others) in found.items():
+        more = f" and on {count_of(len(others), 'other odd one')}" if others else ""
+        yield f"{problem}, on the output {first!r}{more}"
+
+
+def _problem_of_check(task: Task, case: Case, names: tuple[str, ...] | None, output: str) -> str | None:
+    judgement = judge(task, case, output)
+    if judgement.error is not None:
+        raised = _answer(lambda: task.check(case, output))
+        return f"check {told(raised, task.check)}" if isinstance(raised, BaseException) else judgement.error.message
+    if names is not None and tuple(judgement.checks or ()) != names:
+        return f"check gives {', '.join(judgement.checks or ())}, and elsewhere {', '.join(names)}"
+    if judgement != judge(task, case, output):
+        return "check answers otherwise when it is asked again"
+    return None
 
 
 def _problems_of_baselines(task: Task, case: Case) -> Iterator[str]:
     for name, function in task.baselines.items():
         given = _answer(lambda function=function: function(case, SEED))  # type: ignore[misc]
-        if isinstance(given, Exception):
-            yield f"baseline {name}: it raised {type(given).__name__}: {shown_line(str(given))}"
+        if isinstance(given, BaseException):
+            yield f"baseline {name} {told(given, function)}"
         elif not isinstance(given, str):
             yield f"baseline {name}: it gave {type(given).__name__}, not a text"
 
@@ -97,7 +109,7 @@ def _problems_of_baselines(task: Task, case: Case) -> Iterator[str]:
 def _answer(question: Callable[[], object]) -> object:
     try:
         return question()
-    except Exception as error:  # noqa: BLE001 - the user's function can raise anything; the caller says so
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's function can raise anything; the caller says so
         return error
 
 

@@ -35,7 +35,7 @@ def judge(task: Task, case: Case, output: str) -> Judgement:
         checks = _asked(task.check(case, output))
     except _NoAnswerError as error:
         return _incomplete(str(error))
-    except Exception as error:  # noqa: BLE001 - the user's function can raise anything; it becomes a named error
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's function can raise anything; it becomes a named error
         return _incomplete(f"check raised {type(error).__name__}")
     if all(checks.values()):
         return Judgement("pass", checks, None, None)
@@ -68,6 +68,6 @@ def _explained(task: Task, case: Case, output: str, checks: Mapping[str, bool]) 
     try:
         given = task.explain(case, output)
         found = {name: given[name] for name in failed if name in given}
-    except Exception as error:  # noqa: BLE001 - an explanation that raises must not change the verdict, but is seen
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - an explanation that raises must not change the verdict, but is seen
         found = dict.fromkeys(failed, f"explain raised {type(error).__name__}")
     return {name: shown_line(str(text), MOST_EXPLAINED) for name, text in found.items()} or None

@@ -47,11 +47,46 @@ def source_of(module: ModuleType) -> str:
     return text
 
 
+def module_name_of(file: str) -> str:
+    """The name by which a module in a file of Python is given: `tasks.date` for `tasks/date.py`; "" if it has none."""
+    name = re.sub(r"[/\\\\]+", ".", file.removesuffix(".py")).lstrip(".")
+    return name if _DOTTED.fullmatch(name) else ""
+
+
+def place_of(error: BaseException, function: object = None) -> str:
+    """Where in a file of the user an error came up: `date_task.py, line 12`; "" where that is not known.
+
+    An error that is raised before the first line of `function` runs has the place where that begins.
+    """
+    kit = str(Path(__file__).resolve().parent.parent)
+    theirs = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(kit)]
+    if theirs:
+        line = [frame.lineno for frame in theirs if frame.filename == theirs[0].filename][-1]
+        return f"{Path(theirs[0].filename).name}, line {line}"
+    code = getattr(function, "__code__", None)
+    if code is None or code.co_filename.startswith(kit):
+        return ""
+    return f"{Path(code.co_filename).name}, line {code.co_firstlineno}"
+
+
+def told(error: BaseException, function: object = None) -> str:
+    """What a function of the user raised, and where: `raised KeyError: 'due' (date_task.py, line 12)`."""
+    place = place_of(error, function)
+    return what_came(error) + (f" ({place})" if place else "")
+
+
+def what_came(error: BaseException) -> str:
+    """What a function of the user raised, in words: `raised KeyError: 'due'`."""
+    if isinstance(error, SystemExit):
+        return f"called sys.exit({shown_line(repr(error.code), 40)})"
+    return f"raised {type(error).__name__}: {shown_line(str(error))}"
+
+
 def _check_name(name: str) -> None:
     first = name.partition(".")[0]
-    if not _DOTTED.fullmatch(name):
-        raise Unusable(f"{shown_line(name, 80)} is no name of a module: give triage_task for triage_task.py, or "
-                       "folder.module")
+    if not _DOTTED.fullmatch(name) or name.endswith(".py"):
+        wanted = module_name_of(name) or "triage_task for triage_task.py, or folder.module"
+        raise Unusable(f"{shown_line(name, 80)} is no name of a module: give {wanted}")
     if first in OWN_NAMES or first in sys.stdlib_module_names:
         owner = "the kit" if first in OWN_NAMES else "Python"
         raise Unusable(f"{name} is a module of {owner} itself; give your module another name")

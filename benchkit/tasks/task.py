@@ -6,16 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from benchkit.basics.canonical import ask_of, canonical, sha256_hex
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Case, Message, TaskName
-from benchkit.tasks.modules import load_module, source_of
+from benchkit.tasks.modules import load_module, source_of, told
 
+Made = TypeVar("Made")
 ROLES = ("system", "user", "assistant")
 
 
@@ -74,16 +76,23 @@ def prompt_of(task: Task, case: Case) -> Prompt:
     Raises Unusable with task, case and field if messages or schema are not what they should be.
     """
     return checked_prompt(f"task {task.module}, case {shown_line(case.id, 80)}",
-                          lambda: task.messages(without_labels(case)), task.schema)
+                          partial(task.messages, without_labels(case)), task.schema)
 
 
 def checked_prompt(place: str, messages: Callable[[], object], schema: Callable[[], object]) -> Prompt:
     """The prompt that two functions of the user make. Raises Unusable, `place` first, where they make none."""
-    try:
-        given, shape = _checked_messages(messages()), _checked_schema(schema())
-    except Exception as error:
-        raise Unusable(f"{place}: {_in_words(error)}") from error
+    given = _made(f"{place}: messages", messages, _checked_messages, " (it sees no labels)")
+    shape = _made(f"{place}: schema", schema, _checked_schema)
     return Prompt(given, shape, ask_of(given, shape))
+
+
+def _made(what: str, make: Callable[[], object], checked: Callable[[object], Made], hint: str = "") -> Made:
+    try:
+        return checked(make())
+    except _WrongShapeError as error:
+        raise Unusable(f"{what}{error}") from error
+    except (Exception, SystemExit) as error:
+        raise Unusable(f"{what} {told(error, getattr(make, 'func', make))}{hint}") from error
 
 
 def without_labels(case: Case) -> Case:
@@ -92,23 +101,23 @@ def without_labels(case: Case) -> Case:
 
 
 class _WrongShapeError(ValueError):
-    """What a function of the task gave is not what it should be."""
+    """What a function of the task gave is not what it should be: words that go on behind its name."""
 
 
 def _checked_messages(given: object) -> tuple[Message, ...]:
     if not isinstance(given, list | tuple) or not given:
-        raise _WrongShapeError("messages is not a list of at least one message")
+        raise _WrongShapeError(" is not a list of at least one message")
     return tuple(_checked_message(number, message) for number, message in enumerate(given))
 
 
 def _checked_message(number: int, message: object) -> Message:
     if not isinstance(message, Mapping) or message.keys() != {"role", "content"}:
-        raise _WrongShapeError(f"messages[{number}] is not {{\"role\", \"content\"}}")
+        raise _WrongShapeError(f"[{number}] is not {{\"role\", \"content\"}}")
     role, content = message["role"], message["content"]
     if role not in ROLES:
-        raise _WrongShapeError(f"messages[{number}].role is not one of {', '.join(ROLES)}")
+        raise _WrongShapeError(f"[{number}].role is not one of {', '.join(ROLES)}")
     if not isinstance(content, str) or not _is_sendable(content):
-        raise _WrongShapeError(f"messages[{number}].content is not a text (or holds a lone surrogate)")
+        raise _WrongShapeError(f"[{number}].content is not a text (or holds a lone surrogate)")
     return {"role": role, "content": content}
 
 
@@ -116,11 +125,11 @@ def _checked_schema(given: object) -> Mapping[str, JSON] | None:
     if given is None:
         return None
     if not isinstance(given, dict):
-        raise _WrongShapeError("schema is neither a JSON object nor None")
+        raise _WrongShapeError(" is neither a JSON object nor None")
     try:
         canonical(given)
     except (TypeError, ValueError, RecursionError):
-        raise _WrongShapeError("schema holds something that is not JSON") from None
+        raise _WrongShapeError(" holds something that is not JSON") from None
     return given
 
 
@@ -130,12 +139,6 @@ def _is_sendable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _in_words(error: Exception) -> str:
-    if isinstance(error, _WrongShapeError):
-        return str(error)
-    return f"messages or schema raised {type(error).__name__}: {shown_line(str(error))} (they see no labels)"
 
 
 def _text(module: ModuleType, name: str) -> str:
@@ -157,9 +160,8 @@ def _baselines(module: ModuleType) -> Mapping[str, Callable[[Case, int], str]]:
         return {}
     try:
         found = _function(module, "baselines")()
-    except Exception as error:
-        raise Unusable(f"{module.__file__}: baselines() raised {type(error).__name__}: "
-                       f"{shown_line(str(error))}") from error
+    except (Exception, SystemExit) as error:
+        raise Unusable(f"{module.__file__}: baselines() {told(error, module.baselines)}") from error
     if not isinstance(found, dict) or not all(isinstance(name, str) and callable(found[name]) for name in found):
         raise Unusable(f"{module.__file__}: baselines() must give {{name: function(case, seed)}}")
     return cast("Mapping[str, Callable[[Case, int], str]]", found)

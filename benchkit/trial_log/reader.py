@@ -14,6 +14,7 @@ from benchkit.basics import strict_json
 from benchkit.basics.canonical import request_of
 from benchkit.basics.errors import Unusable
 from benchkit.basics.values import JSON, Cell, Shard
+from benchkit.disk.file_kinds import Kind, refuse_another_kind
 from benchkit.disk.whole_files import shown_path
 from benchkit.trial_log.accounting import Accounting, SessionSummary
 from benchkit.trial_log.cell_table import CellFacts, CellTable
@@ -168,6 +169,7 @@ def read_log(path: Path | str, *, accept_damage: bool = False) -> TrialLog:
     With `accept_damage` no damage is harmful: all that no session line names is in `harmless`.
     """
     source = LineSource(Path(path))
+    refuse_another_kind(source.path, Kind.LOG)
     landmarks = landmarks_of(source)
     accounting = Accounting(source.path, landmarks, accept_damage)
     if landmarks.has_session:

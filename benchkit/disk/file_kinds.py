@@ -1,0 +1,91 @@
+"""Which of the kit's files a file is, by how it begins; so that one given in another's place is called what it is.
+
+What does not live here: reading any of them (trial_log/, tasks/cases.py, recordings/, reports/).
+"""
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+
+from benchkit.basics.errors import Unusable
+from benchkit.disk.whole_files import open_to_read, read_json, shown_path
+
+HEAD_BYTES = 2**18
+_FIRST_KEY = re.compile(rb'\s*\{\s*"([a-z_]+)"\s*:')
+_CLOSING = re.compile(rb',"sum":"[0-9a-f]{16}"\}\r?$', re.MULTILINE)
+
+
+class Kind(StrEnum):
+    """The files there are; the value is how one is called in a sentence."""
+
+    LOG = "a trial log"
+    RECORDING = "a recording"
+    RUN_RECORD = "a run record"
+    REPORT = "a report"
+    GATE = "an answer of compare"
+    CASES = "a file of cases"
+    DIGESTS = "a file of digests"
+    PAGE = "a page or XML file"
+
+
+_FIRST_KEYS = {b"recording": Kind.RECORDING, b"run_record": Kind.RUN_RECORD, b"report": Kind.REPORT,
+               b"gate": Kind.GATE, b"recordings": Kind.DIGESTS, b"cases": Kind.CASES}
+
+
+def beginning(path: Path) -> bytes:
+    """The first bytes of a file. Raises Unusable if it cannot be read."""
+    with os.fdopen(open_to_read(path), "rb") as file:
+        return file.read(HEAD_BYTES)
+
+
+def kind_in(head: bytes) -> Kind | None:
+    """What begins so; None for what is none of the kit's files, or empty."""
+    if _CLOSING.search(head) is not None:
+        return Kind.LOG  # first, for a line of a log may begin as another file does
+    first = _FIRST_KEY.match(head)
+    if first is not None and first[1] in _FIRST_KEYS:
+        return _FIRST_KEYS[first[1]]
+    return Kind.PAGE if head.lstrip().startswith((b"<!doctype", b"<?xml")) else None
+
+
+def refuse_another_kind(path: Path, wanted: Kind) -> None:
+    """Raise Unusable where a file is another of the kit's files than the one wanted, with what to do with it."""
+    kind = kind_in(beginning(path))
+    if kind is Kind.CASES and wanted not in (Kind.CASES, Kind.LOG):
+        kind = _kind_by_all_keys(path)
+    if kind not in (None, wanted):
+        raise Unusable(f"{shown_path(path)}: this is {kind}, not {wanted}; {_mend(path, kind, wanted)}")
+
+
+def _kind_by_all_keys(path: Path) -> Kind | None:
+    """The kind of a JSON file: recordings and records have cases, too, and these come first where keys were sorted."""
+    value = read_json(path)
+    keys = value.keys() if isinstance(value, Mapping) else ()
+    return next((kind for key, kind in _FIRST_KEYS.items() if key.decode() in keys), None)
+
+
+def _mend(path: Path, kind: Kind | None, wanted: Kind) -> str:
+    name = shlex.quote(str(path))
+    if wanted is Kind.RUN_RECORD and kind in (Kind.LOG, Kind.RECORDING):
+        out = shlex.quote(os.path.join("runs", f"{path.stem}.json"))
+        return f"judge it first: python3 harness.py run --system {shlex.quote(f'replay:{path}')} --out {out}"
+    if wanted is Kind.RUN_RECORD and kind in (Kind.REPORT, Kind.GATE, Kind.PAGE):
+        return "give the run records it was made of, as python3 harness.py run writes them"
+    if wanted is Kind.RECORDING and kind is Kind.RUN_RECORD:
+        return f"replay the recording it was made of; python3 report.py {name} shows what it holds"
+    if wanted is Kind.DIGESTS and kind is Kind.LOG:
+        return f"python3 outputs_digest.py {name} prints its digest"
+    return _WHERE_FROM[wanted]
+
+
+_WHERE_FROM = {
+    Kind.LOG: "give the log that python3 bench.py writes, whose name ends in .jsonl",
+    Kind.RECORDING: "give a recording or a log, as python3 bench.py writes them",
+    Kind.RUN_RECORD: "give a run record, as python3 harness.py run writes it",
+    Kind.CASES: "name the file of cases with --cases",
+    Kind.DIGESTS: "give a file that python3 outputs_digest.py LOG --update FILE --label TEXT has made",
+}
