@@ -73,8 +73,8 @@ class Outline(HTMLParser):
 
     @property
     def text(self) -> str:
-        """All text between the tags."""
-        return "".join(self._pieces)
+        """All text between the tags; a space is a space, whether a line may break there or not."""
+        return "".join(self._pieces).replace("\u00a0", " ")
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
@@ -82,8 +82,9 @@ class Outline(HTMLParser):
         found = dict(attrs)
         self.ids += [found["id"] or ""] if "id" in found else []
         self.links += [found["href"] or ""] if tag == "a" else []
-        self._in_heading = tag in ("h2", "h3")
-        self.headings += [""] if self._in_heading else []
+        if tag in ("h2", "h3"):
+            self._in_heading = True
+            self.headings.append("")
 
     def handle_endtag(self, tag: str) -> None:
         self._in_heading = self._in_heading and tag not in ("h2", "h3")

@@ -83,7 +83,7 @@ class WhatStandsWhere(unittest.TestCase):
     def test_scores_lead_to_their_lines_in_eval_jsonl(self) -> None:
         table = table_with(self.text, "line in `eval.jsonl`")
         broken = "**✗ broken**"
-        self.assertEqual(table.rows[2], [f"`{MODEL}`", "1", "1", "0", "1", "0", "0", broken, broken, "3"])
+        self.assertEqual(table.rows[2], [f"`{MODEL}`", "1", "100.0", "0.0", "100.0", "0.0", "0.0", broken, broken, "3"])
         self.assertEqual(table.rows[5], [f"`{QUIET_MODEL}`", "1", *["n/a"] * 7, "6"])
 
     def test_the_payload_and_the_truth_stand_in_closed_details(self) -> None:

@@ -179,7 +179,7 @@ class TheBatchGate(PackTest):
         for gate, words in (
             ({"least_questions": 7}, "6 of 6 questions are left, fewer than least_questions = 7"),
             ({"most_one_answer": 0.4}, "3 of 6 questions have the answer 'odd', more than most_one_answer = 0.4"),
-            ({"most_blind_score": 0.6}, "baselines:even solves it without seeing the truth: its headline is 0.750"),
+            ({"most_blind_score": 0.6}, "baselines:even solves it without seeing the truth: its headline is 75.0 %"),
         ):
             with self.subTest(gate=gate):
                 self.assertIn(words, "; ".join(self.blocked(**gate)))

@@ -281,6 +281,12 @@ class Distributions(unittest.TestCase):
         self.assertNotEqual(labels[0].get("y"), labels[1].get("y"))
         self.assertEqual(len(of_class(tree, "interval")), 3)
 
+    def test_a_line_leaves_room_for_a_label_that_stands_where_it_would_pass(self) -> None:
+        marks = [Percentile("p50", 1.0), Percentile("p90", 7.8), Percentile("p95", 9.0)]
+        lines = of_class(self.chart(Group("warm", [1.0, 7.8, 10.0], marks)), "percentile")
+        ends = [(place(drawn, "x1"), float(drawn.get("y1", "")), float(drawn.get("y2", ""))) for drawn in lines]
+        self.assertEqual(ends, [(10, 2, 144), (78, 26, 48), (78, 64, 144), (90, 50, 144)])
+
     def test_a_group_says_how_many_it_shows_and_what_is_missing(self) -> None:
         tree = self.chart(Group("warm", [1.0, 2.0], (Percentile("p50", 1.0),), "3 timeouts not drawn"))
         self.assertIn("2 replies, 3 timeouts not drawn", [part.text for part in of_class(tree, "quiet")])

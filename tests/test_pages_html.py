@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from benchkit.pages import style
 from benchkit.pages.document import Page, Section, document
-from benchkit.pages.html import Html, element, joined, stream, whole
+from benchkit.pages.html import Html, breakable, element, joined, stream, whole
 from benchkit.pages.marks import Part, Tone, badge, legend, mark, stacked_bar
 from benchkit.pages.parts import (
     Figure,
@@ -76,6 +76,16 @@ class TheBuilder(unittest.TestCase):
             for value in ("", HOSTILE, "a\nb", "1a", "é", "a.b"):
                 with self.subTest(attribute=attribute, value=value), self.assertRaisesRegex(ValueError, "plain"):
                     element("p", **{attribute: value})
+
+    def test_a_number_and_its_unit_stay_on_one_line_but_not_in_texts_of_strangers(self) -> None:
+        for text, written in (("95 % of 3 cases", "95\u00a0% of 3 cases"), ("0.5 points, 3 s, 7 ms",
+                              "0.5\u00a0points, 3\u00a0s, 7\u00a0ms"), ("3 steps % s", "3 steps % s")):
+            with self.subTest(text=text):
+                self.assertEqual(element("p", text), f"<p>{written}</p>")
+                self.assertEqual(element("pre", text), f"<pre>{text}</pre>")
+
+    def test_a_name_may_break_behind_its_punctuation(self) -> None:
+        self.assertEqual(breakable("a_b:c/<1>."), "a_<wbr>b:<wbr>c/&lt;1&gt;.")
 
     def test_a_void_element_has_no_end(self) -> None:
         self.assertEqual(element("br"), "<br>")

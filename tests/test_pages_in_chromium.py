@@ -11,13 +11,23 @@ import zlib
 from pathlib import Path
 
 from benchkit.basics.names import shown
-from benchkit.pages.document import document
+from benchkit.pages.distribution_chart import DistributionChart, Group, Percentile, distribution_chart
+from benchkit.pages.document import Page, Section, document
+from benchkit.pages.html import joined
 from tests.chromium import MISSING, BrowserFailed, Chromium, OpenedPage
 from tests.sample_page import HOSTILE, LONG, sample_page
 
 BAD = """<!doctype html><title>bad</title><body><p style="width: 3000px">wide</p><a href="#nowhere">broken</a>
 <a href="http://example.invalid/">out</a><img src="http://example.invalid/picture.png">
 <script>console.log("said"); throw new Error("thrown");</script>"""
+CROSSED = """[...document.querySelectorAll('.distribution')].flatMap(chart => {
+  const boxes = [...chart.querySelectorAll('text')].map(text => [text.textContent, text.getBoundingClientRect()]);
+  const lines = [...chart.querySelectorAll('line.percentile, line.interval')].map(one => one.getBoundingClientRect());
+  const meet = (a, b) => a.left < b.right && b.left < a.right && a.top + 2 < b.bottom && b.top < a.bottom - 2;
+  return boxes.filter(([words, box]) => lines.some(one => meet(box, new DOMRect(one.x, one.y, one.width + .1,
+    one.height + .1))) || boxes.some(([other, there]) => other !== words && meet(box, there))).map(([words]) => words);
+})"""
+"""Texts of distributions that a line or another text runs through."""
 PHONE, DESK = 360, 1280
 VIEWS = [(width, dark) for width in (PHONE, DESK) for dark in (False, True)]
 
@@ -156,6 +166,17 @@ class TheSamplePage(InChromium):
         self.assertGreater(min(pixels[0]), 240)
         self.assertLess(max(pixels[1]), 40)
         self.assertEqual(first_pixel(path.read_bytes()), (255, 255, 255))
+
+    def test_no_label_of_a_percentile_is_crossed_by_a_line(self) -> None:
+        groups = [Group("high", [1.0, 10.0], [Percentile(f"p{at}", at / 10, at / 10 - 0.5, at / 10 + 0.5)
+                                              for at in places]) for places in ((20, 45, 60, 78), (50, 70, 85, 99))]
+        chart = distribution_chart(DistributionChart("Latency", groups))
+        text = "".join(document(Page("Latency", joined(), [Section("latency", "Latency", [chart])], joined())))
+        for width in (PHONE, 390, DESK):
+            with self.subTest(width=width):
+                page = self.opened(text, width)
+                self.assertEqual(page.evaluate("document.querySelectorAll('.distribution text').length > 8"), True)
+                self.assertEqual(page.evaluate(CROSSED), [])
 
     def test_wide_tables_scroll_in_their_own_box(self) -> None:
         page = self.opened(self.text, PHONE)

@@ -60,7 +60,8 @@ class WhatACaseIs(unittest.TestCase):
     def test_a_flaky_case_says_how_often_it_passed_and_what_fails(self) -> None:
         failure = case_in(record(WORKED_SUITE), "B")[0]
         self.assertEqual(failure.get("message"),
-                         "flaky: 2 of 3 judged trials passed; label: expected bug, got spam (1 of 1)")
+                         "flaky: 2 of 3 judged trials passed; label: expected bug, got spam (1 of 1); "
+                         "expected label: bug")
         self.assertEqual(failure.text, "trials: ++-   (+ passed  - failed  ? incomplete)\n"
                                        "trial 3, seed 1003: failed\n"
                                        "  label: expected bug, got spam\n"

@@ -82,8 +82,8 @@ class WhatStandsWhere(unittest.TestCase):
     def test_flaky_and_never_passed_cases_stand_with_their_trials(self) -> None:
         flaky, never = [table for table in tables(self.text) if "fails most often by" in table.titles]
         reason = "`label: expected bug, got spam (1 of 1)`"
-        self.assertEqual(flaky.rows, [["`B`", "2 of 3", "`++-`", "20.8 to 93.9", reason]])
-        self.assertEqual(never.rows, [["`C`", "0 of 1, 2 unknown", "`-??`", "0.0 to 79.3", reason]])
+        self.assertEqual(flaky.rows, [["`B`", "2 of 3", "`++-`", "20.8 to 93.9", "`label: bug`", reason]])
+        self.assertEqual(never.rows, [["`C`", "0 of 1, 2 unknown", "`-??`", "0.0 to 79.3", "`label: bug`", reason]])
         self.assertIn("1 case of 4 may be, as the incomplete trials go.", self.text)
 
     def test_incomplete_trials_stand_by_type(self) -> None:

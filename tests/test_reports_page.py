@@ -87,7 +87,9 @@ class OneRun(unittest.TestCase):
         flaky = self.page.split('<section id="flaky"')[1].split("</section>")[0]
         self.assertIn("<pre>answer <mark>1</mark></pre>", flaky)
         self.assertIn("<pre>answer <mark>2</mark></pre>", flaky)
+        self.assertIn("Expected <code>label: bug</code>.", flaky)
         self.assertIn("Failed by label: expected bug, got spam.", flaky)
+        self.assertIn("The outputs differ from character 8 on.", flaky)
         self.assertIn("1 case of 6 may be flaky", flaky)
 
     def test_bars_begin_with_the_flaky_cases(self) -> None:
@@ -186,11 +188,19 @@ class SeveralRuns(unittest.TestCase):
             "Side by side", "Pair by pair", "second against first", "first: toys:robot", *TOPICS,
             "second: toys:other", *TOPICS])
 
-    def test_verdicts_and_warnings_of_all_runs_stand_on_top(self) -> None:
-        top = Outline(self.page.split("<nav")[0]).text
-        for words in ("second and first cannot be told apart", "first: ", "second: ", "warnings"):
-            with self.subTest(words=words):
-                self.assertIn(words, top)
+    def test_the_warnings_of_all_runs_stand_on_top_in_one_folded_box_with_their_counts(self) -> None:
+        top = self.page.split("<nav")[0].split("</style>")[1]
+        self.assertEqual((top.count("callout "), top.count("<details")), (1, 1))
+        self.assertRegex(top, r"<summary[^>]*><span[^>]*>~</span>6 warnings: 3 of first, 3 of second</summary>")
+        self.assertIn("<code>k-above-k-max</code>", top)
+
+    def test_the_table_comes_first_then_the_picture_then_a_line_for_each_pair(self) -> None:
+        places = [self.page.index(words) for words in (
+            "Runs side by side</caption>", "Share of tries that pass, with", "second against first</a>: ",
+            "pass^k of every run", "Differences in pass^1", "Pair by pair</h2>")]
+        self.assertEqual(places, sorted(places))
+        self.assertIn('too few differ</span> <a href="#pair-1">second against first</a>: '
+                      "64.0\u00a0% against 65.3\u00a0%", self.page)
 
     def test_every_link_has_a_place_and_every_place_is_there_once(self) -> None:
         self.assertLessEqual({link[1:] for link in self.outline.links}, set(self.outline.ids))
@@ -221,6 +231,7 @@ class SeveralRuns(unittest.TestCase):
 
     def test_runs_that_cannot_be_compared_say_why_and_are_shown_each(self) -> None:
         page = page_of(record({"A": "++"}), record({"Z": "+-"}))
+        self.assertIn("1 pair not compared", page.split("<nav")[0])
         self.assertIn("they have no case in common", page.split("<nav")[0])
         self.assertNotIn("around-zero", page.split("</style>")[1])
         self.assertIn('href="#run-2-case-1-trial-2"', page)

@@ -9,19 +9,48 @@ import tempfile
 import time
 import unittest
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 from benchkit.basics.names import shown
+from benchkit.recordings.run_record import RunRecord
 from tests.chromium import MISSING, Chromium, OpenedPage
 from tests.hostile_run import HOSTILE
 from tests.page_runs import LONG, hostile, other, page_of, tagged
+from tests.reports_samples import record
 
 PHONE, DESK = 360, 1280
 ACTIVE = "document.querySelectorAll('script, img, iframe, object, form, [onerror], [onload], [onmouseover]').length"
+SPLIT = """(() => {
+  const found = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = new Range();
+  while (texts.nextNode()) {
+    const node = texts.currentNode, parent = node.parentElement;
+    if (parent.closest('pre, code, svg')) continue;
+    const number = parent.closest('.number, .figure')
+      ? /[-+]?\\d[\\d.]*(e-\\d+)?(\\s%)?/g
+      : /[\\d.]+\\s(%|points|m?s\\b)/g;
+    for (const one of node.data.matchAll(number)) {
+      range.setStart(node, one.index);
+      range.setEnd(node, one.index + one[0].length);
+      if (new Set([...range.getClientRects()].map(box => Math.round(box.top))).size > 1) found.push(one[0]);
+    }
+  }
+  return found;
+})()"""
+"""Numbers, and numbers with their units, that stand on two lines."""
+LINES = "(box => new Set([...box.getClientRects()].map(one => Math.round(one.top))).size)"
 PAGES: Mapping[str, Callable[[], str]] = {
     "one": lambda: page_of(tagged()), "pair": lambda: page_of(tagged(), other()),
+    "far": lambda: page_of(*far_apart()),
     "hostile": lambda: page_of(hostile(), names=HOSTILE[0].replace(" ", ""))}
+
+
+def far_apart() -> tuple[RunRecord, RunRecord]:
+    """Two runs that differ in all of eight cases, by systems with long names; a trial is missing."""
+    worse, better = (record({f"case-{number}": marks for number in range(8)} | {"open": "+n+n+"}, {"temperature": 1.0})
+                     for marks in ("-----", "+++++"))
+    return replace(worse, system="model_triage:smollm2:135m"), replace(better, system="baselines:most-common")
 
 
 @unittest.skipIf(MISSING, MISSING or "")
@@ -52,6 +81,40 @@ class InChromium(unittest.TestCase):
                 with self.subTest(page=name, dark=dark, unfolded=True):
                     page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
                     self.assertEqual([*page.overflowing(), *page.broken_anchors()], [])
+
+    def test_no_number_is_parted_from_its_unit_or_broken(self) -> None:
+        for name in ("one", "pair", "far"):
+            page = self.opened(name)
+            for width in (PHONE, 390, DESK):
+                with self.subTest(page=name, width=width):
+                    page.resize(width, 800)
+                    self.assertEqual(page.evaluate(SPLIT), [])
+
+    def test_names_of_systems_break_behind_their_punctuation(self) -> None:
+        page = self.opened("far", 390)
+        pieces = page.evaluate(f"""[...document.querySelectorAll('#runs .scroll tbody th .quiet')].flatMap(name =>
+          [...name.childNodes].filter(one => one.data).map(one => {{
+            const range = new Range(); range.selectNode(one); return [one.data, {LINES}(range)];
+          }}))""")
+        self.assertIn(["smollm2:", 1], pieces)
+        self.assertIn(["135m", 1], pieces)
+
+    def test_ranges_among_the_headline_figures_stay_on_a_line(self) -> None:
+        page = self.opened("one", 390)
+        told = page.evaluate(f"""[...document.querySelectorAll('.figure .together')].map(value => {{
+          const range = new Range(); range.selectNodeContents(value); return [value.textContent, {LINES}(range)];
+        }})""")
+        self.assertTrue([text for text, _ in told if " to " in text])
+        self.assertEqual([text for text, lines in told if lines > 1], [])
+
+    def test_every_row_has_its_line_where_the_first_column_sticks(self) -> None:
+        page = self.opened("one", 390)
+        rows = "#grid tbody tr + tr"
+        self.assertEqual(page.evaluate("getComputedStyle(document.querySelector('#grid table')).borderCollapse"),
+                         "separate")
+        self.assertEqual(page.evaluate(f"""[...document.querySelectorAll('{rows} > *')].filter(cell =>
+          getComputedStyle(cell).borderTopStyle !== 'solid').length"""), 0)
+        self.assertEqual(page.evaluate(f"getComputedStyle(document.querySelector('{rows} th')).position"), "sticky")
 
     def test_every_place_is_there_once(self) -> None:
         page = self.opened("pair")

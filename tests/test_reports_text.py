@@ -68,6 +68,7 @@ Flaky cases
   and 1 case of 4 may be, as the unknown trials go
 
   B: trial 1 passed, trial 3 failed (label: expected bug, got spam)
+    expected label: bug
     passed                                         | failed
     answer 1                                       | answer 3
     differs from character 8 on

@@ -35,6 +35,7 @@ from benchkit.boards.samples import sampled_cases
 from benchkit.boards.solver_facts import Gathered, agreements_of, facts_of
 from benchkit.boards.standings import ranking_of, records_of, tracks_of
 from benchkit.boards.trace_check import Verification
+from benchkit.reports.figures_as_text import percent
 from benchkit.trial_log.lines import SessionLine
 from benchkit.trial_log.reader import TrialLog
 
@@ -152,12 +153,13 @@ def _checks(job: Job, figures: GateFigures) -> Iterator[Check]:
                 figures.kept >= gate.least_questions)
     most = max(figures.answers.items(), key=lambda one: one[1], default=("none", 0))
     share = most[1] / figures.kept if figures.kept else 0.0
-    yield Check("most of one answer", f"{share:.0%} ({shown_line(most[0], 60)})", f"at most {gate.most_one_answer:.0%}",
+    yield Check("most of one answer", f"{percent(share)} % ({shown_line(most[0], 60)})",
+                f"at most {percent(gate.most_one_answer)} %",
                 most[1] <= gate.most_one_answer * figures.kept)
     best = max(figures.blind.items(), key=lambda one: one[1], default=None)
     if best is not None:
-        yield Check("best that does not see the truth", f"{best[1]:.3f} (baselines:{shown_line(best[0], 60)})",
-                    f"at most {gate.most_blind_score:g}", best[1] <= gate.most_blind_score)
+        yield Check("best that does not see the truth", f"{percent(best[1])} % (baselines:{shown_line(best[0], 60)})",
+                    f"at most {percent(gate.most_blind_score)} %", best[1] <= gate.most_blind_score)
 
 
 def _market(parts: Mapping[str, JSON]) -> Market | None:

@@ -10,14 +10,14 @@ from benchkit.boards.board_values import GateStatus, Standing, SystemFacts
 from benchkit.boards.board_words import LONGEST_LINE, kind_of, short_name
 from benchkit.pages.html import Html, element, joined
 from benchkit.pages.marks import Tone, badge
-from benchkit.pages.parts import code
+from benchkit.pages.parts import name_code
 
 STATUS_TONES = {OPEN: Tone.FLAKY, COMPLETE: Tone.PLAIN, BLOCKED: Tone.FAIL, PUBLISHED: Tone.PASS}
 
 
 def name(text: str) -> Html:
     """A name of strangers on one line."""
-    return code(short_name(text))
+    return name_code(short_name(text))
 
 
 def line(text: str) -> str:

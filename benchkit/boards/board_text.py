@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from benchkit.basics.names import shown_line
 from benchkit.boards.board_values import SYNTHETIC, TRACE, Board, Standing
+from benchkit.boards.board_words import interval_of, share_of
 from benchkit.boards.trace_check import Verification
+from benchkit.reports.figures_as_text import NOT_AVAILABLE
 
 _MOST_NAME = 40
 
@@ -27,7 +29,7 @@ def verification_lines(verification: Verification) -> Iterator[str]:
 
 def ranking_lines(board: Board) -> Iterator[str]:
     """A line for each system, best first, and what must be known to read them."""
-    rows = [("rank", "system", "headline", "95 %", "hard gates", "judged")]
+    rows = [("rank", "system", "headline %", "95 %", "hard gates", "judged")]
     rows += [_row(one) for one in board.ranking]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
@@ -44,11 +46,8 @@ def ranking_lines(board: Board) -> Iterator[str]:
 
 def _row(one: Standing) -> tuple[str, str, str, str, str, str]:
     mark = " !" if one.overtaken else ""
-    headline = one.headline
-    value = "n/a" if headline.completed is None else f"{headline.completed:.3f}"
-    return (str(one.rank or "n/a"), shown_line(one.system, _MOST_NAME) + mark, value,
-            f"{headline.low:.3f} to {headline.high:.3f}", "none" if one.gate is None else one.gate.words,
-            f"{one.judged}/{one.planned}")
+    return (str(one.rank or NOT_AVAILABLE), shown_line(one.system, _MOST_NAME) + mark, share_of(one.headline),
+            interval_of(one.headline), "none" if one.gate is None else one.gate.words, f"{one.judged}/{one.planned}")
 
 
 def _notes(ranking: Sequence[Standing]) -> Iterator[str]:

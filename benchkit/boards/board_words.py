@@ -28,8 +28,9 @@ HEADLINE = ("Headline: the mean of the capability tracks x (1 - the share of ans
 OPEN_READINGS = "Where cells are incomplete, a range: they are taken as worth nothing, and as worth everything."
 OF_TRACKS = "Mean scores in percent; of a hard gate, with a mark, the share of answers that held it."
 PLACES = {False: "Cited by: places in the ranking.", True: "Bought by, cited by: places in the ranking."}
-SAMPLED = ("The observations in the order of time, then every system's answer with its scores and its line in "
-           "eval.jsonl. What solvers were shown stands at the end of each case, word for word from the trace.")
+SAMPLED = ("The observations in the order of time, then every system's answer with its scores in percent and "
+           "its line in eval.jsonl. What solvers were shown stands at the end of each case, word for word from the "
+           "trace.")
 ABSENT = {CACHE_ONLY: "no call was made", NOT_REPORTED: "the server said nothing"}
 AGREEMENT = ("How often a system said the same word as a baseline where both answered. Near 100 % with a baseline "
              "that always says the same, a system says the same, too.")
@@ -76,10 +77,10 @@ def interval_of(readings: Readings) -> str:
 
 
 def score_text(score: Score) -> str:
-    """One answer under one track: `0.67` of a capability, `held` or `broken` of a gate."""
+    """One answer under one track: `66.7` percent of a capability, `held` or `broken` of a gate."""
     if score.kind == "gate":
         return "held" if score.value else "broken"
-    return f"{score.value:.2f}".rstrip("0").rstrip(".")
+    return percent(score.value)
 
 
 def kind_of(system: Standing | SystemFacts) -> str:

@@ -20,6 +20,7 @@ from benchkit.boards.game import Game, Rules, game_of, play
 from benchkit.boards.job import BatchGate
 from benchkit.boards.judging import Scores, UnjudgedError, scores_of
 from benchkit.boards.pack import Baseline, Pack
+from benchkit.reports.figures_as_text import percent
 from benchkit.statistics.figures import figure
 from benchkit.statistics.intervals import headline
 
@@ -155,8 +156,8 @@ def _reasons_to_block(figures: GateFigures, gate: BatchGate) -> Iterator[str]:
                    f"most_one_answer = {gate.most_one_answer:g} of them")
     for name, score in figures.blind.items():
         if score > gate.most_blind_score:
-            yield (f"baselines:{name} solves it without seeing the truth: its headline is {score:.3f}, more than "
-                   f"most_blind_score = {gate.most_blind_score:g}")
+            yield (f"baselines:{name} solves it without seeing the truth: its headline is {percent(score)} %, more "
+                   f"than the {percent(gate.most_blind_score)} % of most_blind_score = {gate.most_blind_score:g}")
 
 
 def _blind_score(pack: Pack, baseline: Baseline, games: Sequence[Game]) -> float:

@@ -13,8 +13,12 @@ from benchkit.pages.scales import Scale, plain_number, scale_of_durations, ticks
 from benchkit.pages.svg import bar, edge_anchor, interval, label, line, picture, upright
 
 BINS = 30
-PLOT, LINE, FOOT = 72, 20, 22
+PLOT, LINE, FOOT = 72, 24, 22
 """Pixels: the height of the bars, of a line of a percentile above them, of the axis below them."""
+_BASE, _INTERVAL, _BESIDE = 12, 19.5, 8
+"""Pixels within the line of a percentile: where its name stands and its interval, and how far from its mark."""
+_LABEL = 0.3
+"""The part of the narrowest picture that a name and its value may need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +99,29 @@ def _bars(chart: DistributionChart, group: Group, scale: Scale, top: float) -> I
 
 
 def _marks(chart: DistributionChart, group: Group, scale: Scale, top: float) -> Iterator[Html]:
-    for row, mark in enumerate(group.percentiles):
-        place, base = scale.place(mark.value), row * LINE + 11
-        yield upright(place, row * LINE + 2, top + PLOT, "percentile")
+    places = [scale.place(mark.value) for mark in group.percentiles]
+    for row, (mark, place) in enumerate(zip(group.percentiles, places, strict=True)):
+        for start, end in _stretches(row, places, top + PLOT):
+            yield upright(place, start, end, "percentile")
         if mark.low is not None and mark.high is not None:
-            yield interval(scale.place(mark.low), scale.place(mark.high), base + 5, "interval thin", 2.5)
-        is_left = place > 0.6
-        yield label(place, base, f"{mark.name} {_with_unit(mark.value, chart)}", "end" if is_left else "start",
-                    -5 if is_left else 5)
+            yield interval(scale.place(mark.low), scale.place(mark.high), row * LINE + _INTERVAL, "interval thin", 2.5)
+        is_left = _is_left(place)
+        yield label(place, row * LINE + _BASE, f"{mark.name} {_with_unit(mark.value, chart)}",
+                    "end" if is_left else "start", -_BESIDE if is_left else _BESIDE)
+
+
+def _is_left(place: float) -> bool:
+    return place > 1 - _LABEL
+
+
+def _stretches(row: int, places: Sequence[float], bottom: float) -> Iterator[tuple[float, float]]:
+    """The line of a percentile downwards, without the lines of text on its way that stand where it would pass."""
+    start = float(row * LINE + 2)
+    for below in range(row + 1, len(places)):
+        if _is_left(places[below]) and places[below] - _LABEL < places[row] < places[below]:
+            yield start, float(below * LINE)
+            start = float(below * LINE + _BASE + 4)
+    yield start, bottom
 
 
 def _axis(chart: DistributionChart, scale: Scale, top: float) -> Iterator[Html]:

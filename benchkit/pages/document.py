@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from benchkit.pages.escaping import html_text
-from benchkit.pages.html import Html, element, joined, stream
+from benchkit.pages.html import Html, breakable, element, joined, stream
 from benchkit.pages.style import STYLE
 
 
@@ -40,7 +40,7 @@ def document(page: Page) -> Iterator[str]:
     yield _head(page.title)
     yield "<body>\n"
     yield element("a", "Skip to the content", class_="skip", href="#content")
-    yield element("header", element("h1", page.title), page.lead)
+    yield element("header", element("h1", breakable(page.title)), page.lead)
     yield "\n"
     yield _contents(page.sections)
     yield '\n<main id="content" tabindex="-1">\n'
@@ -74,7 +74,7 @@ def _contents(sections: Sequence[Section]) -> Html:
 
 def _section(section: Section) -> Iterator[Html]:
     heading = f"{section.anchor}-heading"
-    title = element("h2", section.title, id=heading)
+    title = element("h2", breakable(section.title), id=heading)
     yield from stream("section", _headed(title, section.body), id=section.anchor, aria_labelledby=heading)
 
 

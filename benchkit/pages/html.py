@@ -2,6 +2,7 @@
 
 Attributes are always quoted. Names and classes are the program's, links lead to places on the same page only, and what
 the page's policy would refuse (scripts, style attributes, things loaded from elsewhere) cannot be built.
+In running text a number and its unit stay on one line; in <pre>, <code> and charts every character is as it was.
 What does not live here: the whole document (document.py), and the looks (style.py).
 """
 from __future__ import annotations
@@ -34,6 +35,9 @@ _REFUSED_TAGS = {"script", "style", "iframe", "frame", "object", "embed", "base"
 _REFUSED_ATTRIBUTES = {"style", "src", "srcset", "srcdoc", "action", "formaction", "data", "background", "xlink-href"}
 _NAMING_ATTRIBUTES = {"id", "class", "for", "headers", "aria-labelledby", "aria-describedby", "aria-controls"}
 _VOID = {"br", "hr", "col", "wbr"}
+_VERBATIM = {"pre", "code", "mark", "text", "title", "desc"}
+_BEFORE_A_UNIT = re.compile(r"(?<=\d) (?=(?:%|points?\b|m?s\b))")
+_BEHIND_PUNCTUATION = re.compile(r"[_:/.]+(?=\w)")
 
 
 def element(name: str, *children: Child, **attributes: Attribute) -> Html:
@@ -43,7 +47,10 @@ def element(name: str, *children: Child, **attributes: Attribute) -> Html:
     plain letters, digits and hyphens, and for a link that leads off the page.
     """
     start = _start(name, attributes)
-    return Html(start if name in _VOID else f"{start}{joined(*children)}</{name}>")
+    if name in _VOID:
+        return Html(start)
+    inner = _verbatim(children) if name in _VERBATIM else joined(*children)
+    return Html(f"{start}{inner}</{name}>")
 
 
 def stream(name: str, children: Iterable[Child], **attributes: Attribute) -> Iterator[Html]:
@@ -64,10 +71,20 @@ def whole(pieces: Iterable[Html]) -> Html:
     return Html("".join(pieces))
 
 
+def breakable(text: str) -> Html:
+    """A name in a narrow place: where it needs several lines, they end behind its punctuation rather than anywhere."""
+    return Html(_BEHIND_PUNCTUATION.sub(r"\g<0><wbr>", _content(text)))
+
+
 def _content(child: Child) -> Html:
     if isinstance(child, Html):
         return child
-    return Html("" if child is None else html_text(str(child)))
+    return Html("" if child is None else _BEFORE_A_UNIT.sub("\u00a0", html_text(str(child))))
+
+
+def _verbatim(children: Iterable[Child]) -> str:
+    return "".join("" if child is None else child if isinstance(child, Html) else html_text(str(child))
+                   for child in children)
 
 
 def _start(name: str, attributes: dict[str, Attribute]) -> Html:

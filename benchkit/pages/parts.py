@@ -7,11 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchkit.pages.html import Child, Html, element, joined, whole
+from benchkit.pages.html import Child, Html, breakable, element, joined, whole
 from benchkit.pages.marks import Tone
 
 SCROLLS_FROM = 2000
 """Texts of more characters than this may need a box of their own to scroll in, which the keyboard must reach."""
+
+LONG_VALUE = 8
+"""Headline figures of more characters, such as ranges, are written smaller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,16 @@ def code(text: str) -> Html:
     return element("code", text)
 
 
+def name_code(text: str) -> Html:
+    """The same for a name, which may need several lines in a narrow column."""
+    return element("code", breakable(text))
+
+
+def together(*children: Child) -> Html:
+    """What stays on one line where the line has room for it, such as a range."""
+    return element("span", *children, class_="together")
+
+
 def link(anchor: str, *children: Child) -> Html:
     """A link to a place on the page."""
     return element("a", *children, href=f"#{anchor}")
@@ -52,6 +65,12 @@ def callout(tone: Tone, title: str, *body: Child) -> Html:
                    role="note", aria_label=title)
 
 
+def folded_callout(tone: Tone, title: str, *body: Child) -> Html:
+    """The same where there is much of it: its title is seen, the rest opens when it is clicked."""
+    sign = element("span", tone.sign or "!", class_="sign", aria_hidden="true")
+    return element("details", element("summary", sign, title, class_="callout-title"), *body, class_=f"callout {tone}")
+
+
 def figures(items: Iterable[Figure]) -> Html:
     """Headline figures side by side."""
     return element("dl", *map(_figure, items), class_="figures")
@@ -59,8 +78,8 @@ def figures(items: Iterable[Figure]) -> Html:
 
 def _figure(item: Figure) -> Html:
     detail = element("dd", item.detail, class_="detail") if item.detail else None
-    return element("div", element("dt", item.name), element("dd", item.value, class_="value"), detail,
-                   class_=f"figure {item.tone}")
+    value = element("dd", together(item.value), class_="value long" if len(item.value) > LONG_VALUE else "value")
+    return element("div", element("dt", item.name), value, detail, class_=f"figure {item.tone}")
 
 
 def facts(pairs: Iterable[tuple[str, Child]]) -> Html:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 LIGHT = """
   --paper: #fdfdfc; --panel: #f4f5f4; --ink: #1d2226; --quiet: #5a646d; --line: #d9dddf; --grid: #e4e7e8;
-  --link: #0b56a8; --focus: #0b56a8; --after: #1d222612;
+  --link: #0b56a8; --focus: #0b56a8; --after: #1d222612; --shade: #1d22262e;
   --pass: #00705e; --pass-tint: #d6efe7; --fail: #b8340d; --fail-tint: #fbe2d8; --on-tone: #ffffff;
   --flaky: #7d5700; --flaky-tint: #fbedc4; --incomplete: #59636c; --incomplete-tint: #e8ebed;
   --plain: #2b5f9e; --plain-tint: #dfe9f5;
@@ -17,7 +17,7 @@ LIGHT = """
 """
 DARK = """
   --paper: #15181b; --panel: #1d2125; --ink: #e4e7e9; --quiet: #a2acb4; --line: #383f45; --grid: #2a3035;
-  --link: #82b9f2; --focus: #9ccaff; --after: #ffffff14;
+  --link: #82b9f2; --focus: #9ccaff; --after: #ffffff14; --shade: #ffffff38;
   --pass: #56cdb0; --pass-tint: #12382f; --fail: #ff9a76; --fail-tint: #4b2113; --on-tone: #14181b;
   --flaky: #e6bd58; --flaky-tint: #3d3210; --incomplete: #b0b9c1; --incomplete-tint: #2c3339;
   --plain: #8ab8ee; --plain-tint: #1d3049;
@@ -90,6 +90,8 @@ _PARTS = """
 .callout > :last-child { margin-bottom: 0; }
 .callout ul { margin: 0; padding-left: 1.25rem; }
 .callout-title { font-weight: 650; margin-bottom: .25rem; }
+summary.callout-title { padding: 0; }
+details.callout:not([open]) > summary { margin-bottom: 0; }
 .callout .sign { display: inline-block; min-width: 1.1em; margin-right: .4em; color: var(--tone);
   font-weight: 700; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(11.5rem, 100%), 1fr)); gap: 1px;
@@ -99,6 +101,7 @@ _PARTS = """
 .figure dt { color: var(--quiet); font-size: .875rem; }
 .figure dd { margin: 0; }
 .figure .value { font-size: 1.75rem; line-height: 1.3; font-weight: 600; letter-spacing: -.01em; }
+.figure .value.long { font-size: 1.3rem; line-height: 1.75; }
 .figure.pass .value, .figure.fail .value, .figure.flaky .value { color: var(--tone); }
 .figure .detail { color: var(--quiet); font-size: .875rem; line-height: 1.4; }
 .facts { display: grid; grid-template-columns: minmax(6rem, max-content) 1fr; gap: .3rem 1.25rem;
@@ -135,8 +138,13 @@ a.mark:hover { border: 1px solid var(--tone); }
 """
 
 _TABLES = """
-.scroll { overflow-x: auto; margin: 0 0 1.5rem; }
-table { border-collapse: collapse; width: 100%; font-size: .9375rem; }
+.together { display: inline-block; }
+/* a shade at the right edge while there is more to scroll to: a cover that scrolls along hides it at the end */
+.scroll { overflow-x: auto; margin: 0 0 1.5rem;
+  background: linear-gradient(to left, var(--paper) 50%, transparent) right / 2.5rem 100% no-repeat local,
+    linear-gradient(to left, var(--shade), transparent) right / .75rem 100% no-repeat scroll; }
+/* collapsed borders stay behind when a cell of the first column sticks, and its background hides them */
+table { border-collapse: separate; border-spacing: 0; width: 100%; font-size: .9375rem; }
 caption, figcaption { text-align: left; font-weight: 600; padding: 0 0 .5rem; }
 th, td { padding: .35rem .75rem .35rem 0; text-align: left; vertical-align: baseline; font-weight: 400; }
 thead th { color: var(--quiet); font-size: .875rem; border-bottom: 1px solid var(--line);
@@ -151,7 +159,9 @@ tbody tr + tr > * { border-top: 1px solid var(--grid); }
 .scroll .observations tbody th { min-width: 2.5rem; }
 .scroll .observations td.short { min-width: 3.5rem; overflow-wrap: normal; }
 th.number, td.number { text-align: right; white-space: nowrap; }
+.scroll thead th.number { white-space: normal; }
 .scroll :is(th, td).number { padding-left: .75rem; padding-right: 1.25rem; }
+.scroll .systems :is(th, td).number { padding-left: .5rem; padding-right: .75rem; }
 .scroll :is(th, td).number:last-child { padding-right: .25rem; }
 :is(th, td).marks { text-align: center; padding: .15rem .1rem; width: 2rem; min-width: 1.8rem; }
 th.marks:last-of-type, td.marks:last-of-type { padding-right: .25rem; }
@@ -215,9 +225,10 @@ _PLACES = """
   body { padding-inline: 1rem; }
   h1 { font-size: 1.45rem; }
   .scroll { margin-inline: -1rem; padding-inline: 1rem; }
-  .scroll tbody th, .scroll :is(.systems, .ranking) tbody th { min-width: 7rem; max-width: 9rem; }
+  .scroll tbody th, .scroll :is(.systems, .ranking) tbody th { min-width: 8.5rem; max-width: 9rem; }
   .rows col.label { width: 31%; }
-  .rows col.note { width: 4.6rem; }
+  .rows col.note { width: 5.4rem; }
+  .rows .number { padding-left: .5rem; font-size: .8125rem; }
   .chart text.quarter { display: none; }
   .facts { grid-template-columns: 1fr; gap: 0; }
   .facts dd { margin-bottom: .5rem; }
@@ -225,6 +236,7 @@ _PLACES = """
   .figure:last-child:nth-child(odd) { grid-column: span 2; }
   .figure { padding: .6rem .75rem; }
   .figure .value { font-size: 1.4rem; }
+  .figure .value.long { font-size: 1.05rem; line-height: 1.75; }
 }
 @media (forced-colors: active) { .mark, .badge, .callout, .bar, .part { forced-color-adjust: none; } }
 @media print {
@@ -234,7 +246,7 @@ _PLACES = """
   nav, .skip { display: none; }
   pre { max-height: none; overflow: visible; }
   /* paper does not scroll: wide tables are pressed into its width */
-  .scroll { overflow: visible; }
+  .scroll { overflow: visible; background: none; }
   .scroll table { font-size: 8pt; }
   .scroll :is(th, td) { min-width: 0 !important; padding-inline: .2rem !important; white-space: normal !important; }
   h2, h3, summary { break-after: avoid; }

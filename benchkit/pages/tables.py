@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from benchkit.pages.html import Child, Html, element, joined, stream
+from benchkit.pages.html import Child, Html, breakable, element, joined, stream
 
 _NUMBER_CLASS, _MARK_CLASS = "number", "marks"
 
@@ -48,7 +48,7 @@ def _parts(caption: str, header: Html, columns: Sequence[Column], rows: Iterable
 
 
 def _header(column: Column) -> Html:
-    return element("th", column.title, scope="col", class_=column.kind or None, title=column.hint or None)
+    return element("th", breakable(column.title), scope="col", class_=column.kind or None, title=column.hint or None)
 
 
 def _row(columns: Sequence[Column], row: Sequence[Child]) -> Html:

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from itertools import islice
 
 from benchkit.basics.names import shown_line
+from benchkit.basics.values import JSON
 from benchkit.recordings.run_record import Result
 from benchkit.reports.case_rows import CaseRow
+from benchkit.reports.expected import expected_line
 from benchkit.reports.failures import failed_checks
 from benchkit.reports.text_cases import main_failure
 
@@ -41,25 +43,27 @@ def kind_of(row: CaseRow) -> str | None:
     return ERROR if row.incomplete else None
 
 
-def problem_of(row: CaseRow, results: Sequence[Result]) -> Problem | None:
-    """Why a case is no stable pass; None if it passed every planned trial."""
+def problem_of(row: CaseRow, results: Sequence[Result], expected: JSON) -> Problem | None:
+    """Why a case is no stable pass, and what was expected of it; None if it passed every planned trial."""
     kind = kind_of(row)
     if kind is None:
         return None
     errors = Counter(result.error.type for result in results if result.error is not None)
     told = _failed_lines(results) if kind == FAILURE else _error_lines(results)
-    return Problem(kind, str(row.state) if kind == FAILURE else errors.most_common(1)[0][0],
-                   _message(row, errors), (f"trials: {row.marks}   (+ passed  - failed  ? incomplete)", *told))
+    message = _message(row, errors, expected_line(expected))
+    return Problem(kind, str(row.state) if kind == FAILURE else errors.most_common(1)[0][0], message,
+                   (f"trials: {row.marks}   (+ passed  - failed  ? incomplete)", *told))
 
 
-def _message(row: CaseRow, errors: Mapping[str, int]) -> str:
+def _message(row: CaseRow, errors: Mapping[str, int], expected: str) -> str:
     judged = f"{row.passed} of {row.n} judged trials passed" if row.n else "no trial was judged"
     parts = [f"{row.state}: {judged}"]
     if row.incomplete:
         types = ", ".join(f"{count} {name}" for name, count in errors.items())
         parts.append(f"{row.incomplete} of {row.n + row.incomplete} planned ones are incomplete ({types})")
-    reason = main_failure(row) if row.passed < row.n else ""
-    return "; ".join([*parts, reason] if reason else parts)
+    if row.passed < row.n:
+        parts += [main_failure(row), f"expected {expected}" if expected else ""]
+    return "; ".join(filter(None, parts))
 
 
 def _failed_lines(results: Iterable[Result]) -> Iterator[str]:

@@ -48,7 +48,7 @@ def _suite(number: int, label: str, run: RunReport) -> Iterator[str]:
 
 def _test(place: str, row: CaseRow, case: CaseTrials) -> Iterator[str]:
     attributes = {"classname": place, "name": row.id, **_time(case.results)}
-    problem = problem_of(row, case.results)
+    problem = problem_of(row, case.results, case.case.expected)
     if problem is None:
         yield _empty("testcase", attributes)
         return

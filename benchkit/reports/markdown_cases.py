@@ -11,6 +11,7 @@ from benchkit.pages.markdown import Markdown, code, folded, paragraph, table, wo
 from benchkit.reports.case_rows import CaseRow, in_state, never_passed
 from benchkit.reports.columns import clipped
 from benchkit.reports.confusion import Confusion
+from benchkit.reports.expected import expected_line
 from benchkit.reports.figures_as_text import percent, share, spread
 from benchkit.reports.markdown_parts import FEW_ROWS, LONGEST_NAME, LONGEST_TEXT, cut_table, left, listed, own, right
 from benchkit.reports.run_report import RunReport
@@ -73,10 +74,12 @@ def never_part(run: RunReport, most: int) -> Iterator[Markdown]:
 
 def _trouble(run: RunReport, rows: Sequence[CaseRow], most: int) -> Markdown:
     marks = [left("trials")] if has_marks(run) else []
-    columns = [left("case"), left("passed"), *marks, right("95 %"), left("fails most often by")]
+    columns = [left("case"), left("passed"), *marks, right("95 %"), left("expected"), left("fails most often by")]
+    expected = {case.id: case.expected for case in run.record.cases}
     return listed("case", columns, (
         [code(row.id, LONGEST_NAME), own(passed_cell(row)), *_marks(run, row), own(spread(row.low, row.high)),
-         code(main_failure(row), LONGEST_TEXT)] for row in rows), most)
+         code(expected_line(expected[row.id]), LONGEST_TEXT), code(main_failure(row), LONGEST_TEXT)]
+        for row in rows), most)
 
 
 def has_marks(run: RunReport) -> bool:

@@ -1,4 +1,4 @@
-"""The report page on flaky cases: an output that passed beside one that failed, and what differs.
+"""The report page on flaky cases: what was expected, an output that passed beside one that failed, and what differs.
 
 What does not live here: which outputs, and where they part (output_pairs.py).
 """
@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from benchkit.basics.names import count_of
 from benchkit.pages.html import Child, Html, element, joined
 from benchkit.pages.marks import badge
-from benchkit.pages.parts import fold, paragraph, side_by_side
-from benchkit.recordings.run_record import Result
+from benchkit.pages.parts import code, fold, paragraph, side_by_side
+from benchkit.recordings.run_record import JudgedCase, Result
 from benchkit.reports.case_rows import in_state
+from benchkit.reports.expected import expected_line
 from benchkit.reports.failures import failed_checks
 from benchkit.reports.output_pairs import OutputPair, Parted, field_differences, output_pair, parted
 from benchkit.reports.page_parts import line, linked, name, quiet, tone_of, tone_of_trial
@@ -47,9 +48,14 @@ def _case(run: RunOnPage, place: int, pair: OutputPair, is_open: bool) -> Html:
     summary = joined(name(row.id), f" passed {passed_cell(row)} ", badge(tone_of(row), str(row.state)))
     passed, failed = pair.passed.output or "", pair.failed.output or ""
     return fold(
-        summary, _checks(pair.failed), _difference(passed, failed),
+        summary, _expected(run.report.record.cases[place]), _checks(pair.failed), _difference(passed, failed),
         side_by_side(_output(run, place, pair.passed, parted(passed, failed)),
                      _output(run, place, pair.failed, parted(failed, passed))), is_open=is_open)
+
+
+def _expected(case: JudgedCase) -> Html | None:
+    told = expected_line(case.expected)
+    return paragraph("Expected ", code(told), ".") if told else None
 
 
 def _checks(failed: Result) -> Html:
@@ -61,8 +67,10 @@ def _checks(failed: Result) -> Html:
 
 def _difference(passed: str, failed: str) -> Html | None:
     differences = field_differences(passed, failed)
+    if passed == failed:
+        return paragraph("The outputs are equal: the checks do not depend on them alone.")
     if not differences:
-        return None if passed != failed else paragraph("The outputs are equal: the checks do not depend on them alone.")
+        return paragraph(f"The outputs differ from character {len(parted(passed, failed).start) + 1:,} on.")
     told = [joined("; " if number else " ", name(one.name), ": ", _value(one.passed), " against ", _value(one.failed))
             for number, one in enumerate(differences[:MOST_FIELDS])]
     more = f"; and {len(differences) - MOST_FIELDS} more" if len(differences) > MOST_FIELDS else ""

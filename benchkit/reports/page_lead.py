@@ -43,8 +43,12 @@ def warnings(title: str, cautions: Iterable[Caution]) -> Html:
     found = list(cautions)
     if not found:
         return Html()
-    return callout(Tone.FLAKY, title, bullets(
-        joined(sentence(caution.text), " ", code(caution.code)) for caution in found))
+    return callout(Tone.FLAKY, title, caution_list(found))
+
+
+def caution_list(cautions: Iterable[Caution]) -> Html:
+    """Each warning with its code."""
+    return bullets(joined(sentence(caution.text), " ", code(caution.code)) for caution in cautions)
 
 
 def _figures(run: RunReport) -> Iterator[Figure]:

@@ -8,22 +8,22 @@ from collections.abc import Iterator, Sequence
 
 from benchkit.basics.names import count_of
 from benchkit.pages.curve_chart import Curve, CurveChart, curve_chart
-from benchkit.pages.html import Child, Html, element, joined
-from benchkit.pages.marks import Tone
-from benchkit.pages.parts import bullets, callout, link
+from benchkit.pages.html import Child, Html, breakable, element, joined
+from benchkit.pages.marks import Tone, badge
+from benchkit.pages.parts import bullets, callout, folded_callout, link, paragraph, together
 from benchkit.pages.row_chart import Bar, Difference, RowTitles, bar_chart, difference_chart
 from benchkit.pages.tables import Column, number_column, table
 from benchkit.reports.case_rows import in_state, never_passed
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent, points, probability, spread
-from benchkit.reports.page_lead import warnings
-from benchkit.reports.page_parts import line, name, of_metric, quiet
+from benchkit.reports.page_lead import caution_list
+from benchkit.reports.page_parts import line, name, of_metric, quiet, sentence
 from benchkit.reports.page_rates import curve_points
 from benchkit.reports.page_run import RunOnPage
-from benchkit.reports.pair_words import Finding, PairVerdict, title_of, verdict_of
+from benchkit.reports.pair_words import Finding, title_of, verdict_of
 from benchkit.statistics.estimators import State
 
-MOST_WARNED = 6
+MOST_VERDICTS = 6
 MOST_CURVES = 6
 """More curves with their bands hide each other."""
 _TONES = {Finding.BETTER: Tone.PASS, Finding.WORSE: Tone.FAIL, Finding.NOT_COMPARED: Tone.INCOMPLETE,
@@ -41,24 +41,42 @@ def tone_of_finding(finding: Finding) -> Tone:
 
 
 def pairs_lead(side: SideBySide) -> Html:
-    """What every pair says, then the warnings of every run."""
-    found = [(number, verdict_of(side, pair)) for number, pair in enumerate(side.pairs)]
-    told = [callout(tone_of_finding(verdict.finding), str(verdict.finding).capitalize(), _said(number, verdict))
-            for number, verdict in found[:MOST_WARNED]]
-    if len(found) > MOST_WARNED:
-        told.append(quiet(f"And {count_of(len(found) - MOST_WARNED, 'more pair')}: see ", link("pairs", "pair by pair"),
-                          "."))
-    told += [warnings(f"{label}: {count_of(len(run.cautions), 'warning')}", run.cautions)
-             for label, run in zip(side.labels, side.runs, strict=True)]
-    return joined(*told)
+    """Which pairs cannot be compared, and the warnings of every run in one box that opens."""
+    apart = [verdict_of(side, pair).text for pair in side.pairs if pair.comparison is None]
+    more = len(apart) - MOST_VERDICTS
+    shown = [sentence(text) for text in apart[:MOST_VERDICTS]] + ([f"And {more} more."] if more > 0 else [])
+    lost = callout(Tone.INCOMPLETE, f"{count_of(len(apart), 'pair')} not compared", bullets(shown)) if apart else None
+    return joined(lost, _warnings(side))
 
 
-def _said(number: int, verdict: PairVerdict) -> Html:
-    return bullets([joined(verdict.text, ". ", link(pair_anchor(number), "All of it"))])
+def _warnings(side: SideBySide) -> Html | None:
+    found = [(label, run.cautions) for label, run in zip(side.labels, side.runs, strict=True) if run.cautions]
+    if not found:
+        return None
+    of = ", ".join(f"{len(cautions)} of {line(label)}" for label, cautions in found)
+    body = [joined(paragraph(element("strong", name(label))), caution_list(cautions)) for label, cautions in found]
+    total = count_of(sum(len(cautions) for _, cautions in found), "warning")
+    return folded_callout(Tone.FLAKY, f"{total}: {of}", *body)
+
+
+def _verdicts(side: SideBySide) -> Iterator[Html]:
+    """What every pair says, a line each."""
+    yield bullets(_verdict(side, number, pair) for number, pair in enumerate(side.pairs[:MOST_VERDICTS]))
+    if len(side.pairs) > MOST_VERDICTS:
+        yield quiet(f"And {count_of(len(side.pairs) - MOST_VERDICTS, 'more pair')}: see ",
+                    link("pairs", "pair by pair"), ".")
+
+
+def _verdict(side: SideBySide, number: int, pair: Pair) -> Html:
+    finding, found = verdict_of(side, pair).finding, pair.comparison
+    rates = (f": {percent(found.candidate_rate)} % against {percent(found.base_rate)} %"
+             if found is not None and found.compared else "")
+    return joined(badge(tone_of_finding(finding), str(finding)), " ",
+                  link(pair_anchor(number), breakable(title_of(side, pair))), rates)
 
 
 def overview_part(side: SideBySide, runs: Sequence[RunOnPage]) -> Iterator[Html]:
-    """All runs in a table and in two pictures, then the differences of all pairs."""
+    """All runs in a table and a picture, what every pair says, then the curves and the differences of all pairs."""
     k = min(run.record.trials for run in side.runs)
     yield from _runs_table(side, runs, k)
     yield quiet(f"pass^1: share of tries that pass; pass^{k}: of cases that pass {k} of {k} tries (a range where "
@@ -66,6 +84,7 @@ def overview_part(side: SideBySide, runs: Sequence[RunOnPage]) -> Iterator[Html]
                 f"after Holm over {count_of(side.tests, 'compared pair')}.")
     titles = RowTitles("Share of tries that pass, with 95 % intervals", "run", "pass^1", "pass^1")
     yield from bar_chart(titles, (_rate_bar(run) for run in runs))
+    yield from _verdicts(side)
     if k > 1 and len(runs) <= MOST_CURVES:
         yield curve_chart(_chart(runs, k))
     if side.tests:
@@ -86,7 +105,7 @@ def _run_row(side: SideBySide, place: int, page: RunOnPage, k: int) -> list[Chil
              for cell in (of_metric(one), NOT_AVAILABLE if one is None else spread(one.low, one.high))]
     counts = (len(in_state(run.cases, State.FLAKY)), len(never_passed(run.cases)))
     label = joined(link(page.anchor("all"), name(page.label)), element("br"),
-                   element("span", line(run.record.system), class_="quiet"))
+                   element("span", breakable(line(run.record.system)), class_="quiet"))
     return [label, NOT_AVAILABLE if rank is None else str(rank), *rates,
             *map(str, counts), f"{run.totals.incomplete} of {run.totals.planned}"]
 
@@ -118,7 +137,8 @@ def _differences(side: SideBySide) -> Iterator[Html]:
 
 def _difference(side: SideBySide, number: int, pair: Pair, found: Comparison) -> Difference:
     adjusted = NOT_AVAILABLE if pair.adjusted_p is None else probability(pair.adjusted_p)
+    note = joined(together(f"{points(found.difference)},"), " ", together(f"p {adjusted}"))
     return Difference(
-        link(pair_anchor(number), title_of(side, pair)), None if found.difference is None else float(found.difference),
-        found.interval.low, found.interval.high, f"{points(found.difference)}, p {adjusted}",
+        link(pair_anchor(number), breakable(title_of(side, pair))),
+        None if found.difference is None else float(found.difference), found.interval.low, found.interval.high, note,
         tone_of_finding(verdict_of(side, pair).finding))

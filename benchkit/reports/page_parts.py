@@ -12,7 +12,7 @@ from benchkit.basics.names import count_of, shown_line
 from benchkit.basics.values import JSON
 from benchkit.pages.html import Child, Html, element, joined, whole
 from benchkit.pages.marks import Tone
-from benchkit.pages.parts import code, fold, link
+from benchkit.pages.parts import fold, link, name_code
 from benchkit.pages.row_chart import Bar, RowTitles, bar_chart
 from benchkit.pages.tables import Column, table
 from benchkit.recordings.run_record import Result
@@ -46,7 +46,7 @@ def words_of(result: Result) -> str:
 
 def name(text: str) -> Html:
     """An id, a tag, a name: on one line, cut where it is very long."""
-    return code(shown_line(text, LONGEST_NAME))
+    return name_code(shown_line(text, LONGEST_NAME))
 
 
 def line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The text of flaky cases: an output that passed beside one that failed, and what differs.
+"""The text of flaky cases: what was expected, an output that passed beside one that failed, and what differs.
 
 What does not live here: which two outputs, and in what they differ (output_pairs.py), and the list of flaky cases
 (text_cases.py).
@@ -10,7 +10,8 @@ from itertools import zip_longest
 
 from benchkit.basics.names import count_of, shown_line
 from benchkit.reports.case_rows import CaseRow
-from benchkit.reports.columns import INDENT, WIDTH, quoted, width_of, wrapped
+from benchkit.reports.columns import INDENT, WIDTH, clipped, quoted, width_of, wrapped
+from benchkit.reports.expected import expected_line
 from benchkit.reports.failures import failed_checks
 from benchkit.reports.output_pairs import FieldDifference, OutputPair, field_differences, output_pair, parted
 from benchkit.reports.run_report import RunReport
@@ -33,18 +34,20 @@ def flaky_output_lines(run: RunReport) -> Iterator[str]:
         pair = output_pair(run.record.results_of(place))
         if pair is not None:
             yield ""
-            yield from _pair_lines(run.cases[place], pair)
+            yield from _pair_lines(run.cases[place], expected_line(run.record.cases[place].expected), pair)
     if len(flaky) > MOST_PAIRS:
         yield ""
         yield f"{INDENT}and {count_of(len(flaky) - MOST_PAIRS, 'more flaky case')}: --case ID shows all outputs of one"
 
 
-def _pair_lines(row: CaseRow, pair: OutputPair) -> Iterator[str]:
+def _pair_lines(row: CaseRow, expected: str, pair: OutputPair) -> Iterator[str]:
     explain = pair.failed.explain or {}
     why = "; ".join(f"{shown_line(name, 60)}: {shown_line(explain[name], 100)}" if name in explain
                     else shown_line(name, 60) for name in failed_checks(pair.failed))
     yield from wrapped(f"{shown_line(row.id, 60)}: trial {pair.passed.trial} passed, trial {pair.failed.trial} failed "
                        f"({why})", INDENT)
+    if expected:
+        yield INDENT * 2 + clipped(f"expected {expected}", WIDTH - 2 * len(INDENT))
     yield from _difference_lines(pair.passed.output or "", pair.failed.output or "")
 
 
