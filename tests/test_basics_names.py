@@ -44,6 +44,7 @@ class FileNames(unittest.TestCase):
 
     def test_two_names_never_share_a_file(self) -> None:
         names = ["smollm2:135m", "smollm2/135m", "smollm2-135m", "SMOLLM2:135m", "smollm2:135m ", "a" * 101]
+        names += [file_stem("SMOLLM2:135m"), file_stem(file_stem("SMOLLM2:135m"))]  # chosen to look like another's file
         self.assertEqual(len(names), len({file_stem(name) for name in names}))
 
 

@@ -12,6 +12,7 @@ MOST_NAMED = 5
 """So many names stand in a sentence; the rest is counted."""
 _PLAIN = re.compile(r"[a-z0-9._-]{1,100}")
 _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
+_SLUG = re.compile(r"x-.*-[0-9a-f]{12}")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?")
 # C0 except newline and tab, DEL, C1, and the characters that turn the reading direction
 _UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -53,9 +54,9 @@ def count_of(number: int, one: str, many: str | None = None) -> str:
 def file_stem(name: str) -> str:
     """A file name (without suffix) for an untrusted name: itself if plain, else `x-<slug of 40>-<12 hex>`.
 
-    Plain is `[a-z0-9._-]`, not reserved on Windows, and neither begins nor ends with a dot.
+    Plain is `[a-z0-9._-]`, not reserved on Windows, neither begins nor ends with a dot, and is none of the others.
     """
-    if _PLAIN.fullmatch(name) and not _RESERVED.fullmatch(name) and name.strip(".") == name:
+    if _PLAIN.fullmatch(name) and not (_RESERVED.fullmatch(name) or _SLUG.fullmatch(name) or name.strip(".") != name):
         return name
     slug = _NOT_PLAIN.sub("-", name.lower()).strip("-")[:40]
     return f"x-{slug}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"

@@ -13,6 +13,7 @@ import benchkit
 from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
 from benchkit.basics.indented import indented
+from benchkit.basics.names import file_stem
 from benchkit.basics.values import JSON
 from benchkit.boards.fingerprints import (
     Scoring,
@@ -141,7 +142,10 @@ def batch_of(value: JSON) -> Batch:
         raise fields.wrong("batch", f"{VERSION} (a batch of another version needs another kit)")
     fields.has_exactly(_FIELDS)
     systems, kit = fields.inner("systems"), fields.inner("kit")
-    job = job_of(fields.text("job_name"), fields.json("job"), "job")
+    name = fields.text("job_name")
+    if file_stem(name) != name:  # it stands in paths, and in commands that are offered
+        raise fields.wrong("job_name", "the name of a job's file")
+    job = job_of(name, fields.json("job"), "job")
     if fields.text("geometry") != job.geometry:
         raise fields.wrong("geometry", job.geometry)
     return Batch(
