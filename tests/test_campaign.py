@@ -5,6 +5,7 @@ import contextlib
 import io
 import os
 import random
+import re
 import tempfile
 import unittest
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.faults.found import KINDS, Found, Missing, Part, Problem, Turn, holds
 from tests.faults.oracle import Place, Said
 from tests.faults.parts import BY_NAME, PARTS
 from tests.faults.scene import scene
+from tests.mutants import MUTANTS, ROOT
 
 HERE = Place("toys:robot", "a", 1)
 SAID = Said("yes", "stop", None)
@@ -168,6 +170,14 @@ class Turns(unittest.TestCase):
                 self.assertGreaterEqual(part.turns(1), 1)
                 self.assertGreaterEqual(part.turns(1000), part.turns(15))
                 self.assertTrue(part.turns(1000) > part.turns(15) or part.name == "cuts")
+
+    def test_the_document_names_every_part_and_every_mutant_in_the_order_they_are_tried(self) -> None:
+        text = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+        rows = re.findall(r"^\| ([^|]+) \|", text, re.MULTILINE)
+        names = [part.name for part in PARTS]
+        self.assertEqual(names, [row for row in rows if row in names])
+        breaks = [mutant.breaks for mutant in MUTANTS]
+        self.assertEqual(breaks, [row for row in rows if row in breaks])
 
     def test_every_kind_of_problem_has_a_heading(self) -> None:
         self.assertEqual(list(KINDS), list(campaign.HEADINGS))
