@@ -1,7 +1,7 @@
 """The long test of what is promised about every trial: faults on purpose, thousands of them.
 
     python3 -m tests.campaign --rounds 15 --seed 1          within 45 s on two cores
-    python3 -m tests.campaign --rounds 1000 --seed 1        the figures of docs/reliability.md
+    python3 -m tests.campaign --rounds 1000 --seed 1        all that is there to try; half an hour
     python3 -m tests.campaign --only kills --turn 7         one turn of one part again
 
 One line a part as it ends, a table, and the summary figure as the last line; exit code 1 if any promise broke. The
