@@ -200,9 +200,10 @@ def show(findings: "Findings", board: "Board") -> int:
     """How the trace stands, the ranking in short, and where the board is; exit code 1 if the trace does not hold."""
     from benchkit.boards.batch import BOARD_HTML, BOARD_MARKDOWN
     from benchkit.boards.board_text import ranking_lines, verification_lines
-    from benchkit.boards.telling import places
+    from benchkit.boards.telling import places, repaired_lines
 
     put_lines(verification_lines(findings.verification))
+    put_lines(repaired_lines(findings))
     put_lines(["", *ranking_lines(board), "", places(findings.found.folder, (BOARD_MARKDOWN, BOARD_HTML))])
     return door.DONE if findings.verification.is_consistent else door.NO
 

@@ -123,10 +123,21 @@ class TheText(unittest.TestCase):
         first, second = self.board.ranking[2], self.board.ranking[0]
         ahead = replace(first, headline=replace(first.headline, worst=0.7, completed=0.7, best=0.7))
         unclear = replace(first, headline=replace(first.headline, worst=0.5, completed=0.6, best=0.8))
-        for model, told in ((ahead, "The best model is ahead of the best baseline"),
+        level = replace(first, headline=second.headline)
+        for model, told in ((level, "The best model is level with the best baseline"),
+                            (ahead, "The best model is ahead of the best baseline"),
                             (unclear, "Incomplete cells leave open whether")):
             with self.subTest(told=told):
                 self.assertIn(told, page_of(replace(self.board, ranking=(model, second))))
+
+    def test_a_model_of_which_nothing_was_judged_is_named_with_what_the_judges_failed_with(self) -> None:
+        silent = replace(self.board.ranking[2], judged=0)
+        facts = tuple(replace(one, incomplete={"CheckError": 36}, check_error="track cause raised KeyError")
+                      if one.system == MODEL else one for one in self.board.facts)
+        text = page_of(replace(self.board, ranking=(self.board.ranking[0], silent), facts=facts))
+        self.assertNotIn("Only baselines were asked", text)
+        self.assertIn(f"{MODEL}: none of its 36 cells was judged: CheckError 36 (track cause raised KeyError).", text)
+        self.assertIn(f"{MODEL}: 36 not judged, most often: track cause raised KeyError", text)
 
     def test_a_board_without_anything_is_a_page_still(self) -> None:
         making = replace(self.board.making, dropped=(), reasons={}, checks=(), market=None, answers={})
@@ -220,6 +231,19 @@ class InChromium(unittest.TestCase):
         seen = "document.querySelector('#ranking .callout.fail').getBoundingClientRect().height"
         self.assertGreater(page.evaluate(seen), 40)
         self.assertEqual(page.evaluate("document.querySelectorAll('#ranking td .badge.fail').length"), 1)
+
+    def test_gate_headline_and_rank_are_seen_on_a_phone_without_scrolling(self) -> None:
+        path = self.path.with_name("plain.html")
+        path.write_text(page_of(sample_board(hostile=False)), encoding="utf-8")
+        page = self.browser.open(path, 390)
+        self.addCleanup(page.close)
+        ends = page.evaluate("[...document.querySelectorAll('.ranking tbody tr')].map(row => [...row.cells].slice(0, 3)"
+                             ".map(cell => cell.getBoundingClientRect().right))")
+        self.assertEqual(6, len(ends))
+        self.assertLessEqual(max(map(max, ends)), 390)
+        marks = page.evaluate("[...document.querySelectorAll('.ranking tbody th .badge.fail')].map(e => e.innerText)")
+        self.assertEqual(1, len(marks))
+        self.assertIn("not clean", marks[0])
 
     def test_the_payload_opens_by_keyboard(self) -> None:
         page = self.opened(DESK)

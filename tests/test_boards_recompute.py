@@ -88,10 +88,14 @@ class AChangedJudge(BoardDoor):
         put_pack(self.home, judges=STRICT)
         told = self.well("run jobs/tiny.toml --models robots:good")
         self.assertIn("its judge changed", told)
+        self.assertIn("Answers stand here under two scorings", told)
+        self.assertIn("judged by other judges: baselines:even; judged by the judges of now: robots:good", told)
+        self.assertRegex(told, r"n/a +robots:good")
+        self.assertIn("who is ahead of whom is left open", (self.batch() / "board.md").read_text(encoding="utf-8"))
         short = {(row["system"], row["case"]): row["tracks"]["short"] for row in self.rows()}
         self.assertEqual((1.0, 0.25), (short["baselines:even", "T-2"], short["robots:good", "T-2"]))
         self.assertEqual(2, len({row["fingerprints"]["short"] for row in self.rows()}))
-        self.recompute("--apply")
+        self.assertRegex("\n".join(self.recompute("--apply")), r"1-2 +robots:good")
         self.assertEqual(1, len({row["fingerprints"]["short"] for row in self.rows()}))
 
     def test_a_track_that_is_new_is_judged_and_one_that_is_gone_is_left_out(self) -> None:

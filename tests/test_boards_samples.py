@@ -97,13 +97,21 @@ class WhatWasShown(Recorded):
                 self.assertEqual((1, 1) if is_seen else (2, 0), (len(case.observations), len(case.warnings)))
                 self.assertNotIn(term.casefold(), "".join(one.text for one in payload.messages).casefold())
 
-    def test_a_pack_that_raises_is_named_with_the_case(self) -> None:
+    def test_a_right_answer_that_the_pack_cannot_say_any_more_is_unreadable(self) -> None:
         self.run_robot(ANSWER, ANSWER)
 
         def raises(case: Case) -> str:
             raise KeyError("colour")
-        with self.assertRaisesRegex(Unusable, "pack toys, case toy-1: answer_key raised KeyError"):
-            self.samples(replace(self.pack, answer_key=raises))
+        self.assertEqual({"unreadable"}, {
+            case.answer_key for case in self.samples(replace(self.pack, answer_key=raises))})
+
+    def test_a_pack_that_cannot_say_what_must_not_be_shown_is_named_with_the_case(self) -> None:
+        self.run_robot(ANSWER, ANSWER)
+
+        def raises(case: Case) -> list[str]:
+            raise KeyError("colour")
+        with self.assertRaisesRegex(Unusable, "pack toys, case toy-1: truth_terms raised KeyError"):
+            self.samples(replace(self.pack, truth_terms=raises))
 
 
 class Choosing(unittest.TestCase):
@@ -152,13 +160,13 @@ class Facts(Recorded):
         self.run_robot(ANSWER, timed_out())
         self.assertEqual((Agreement(ROBOT, LOOKER, 1, 1),), self.facts()[2])
 
-    def test_a_pack_that_cannot_read_an_answer_is_named(self) -> None:
+    def test_an_answer_that_the_pack_cannot_read_is_unreadable_and_why_is_kept(self) -> None:
         self.run_robot(ANSWER, ANSWER)
 
         def raises(said: str) -> str:
             raise ValueError(said)
-        with self.assertRaisesRegex(Unusable, "said_key raised ValueError at the answer of toys:robot to toy-1"):
-            gather(self.batch.log(), replace(self.pack, said_key=raises))
+        its = gather(self.batch.log(), replace(self.pack, said_key=raises))[ROBOT]
+        self.assertEqual((["ValueError"] * 2, {"unreadable"}), (its.unread, set(its.words.values())))
 
 
 if __name__ == "__main__":

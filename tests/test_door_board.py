@@ -184,7 +184,7 @@ class BadInput(BoardDoor):
             ("run jobs/tiny.toml --models robots:good --offline", "--offline runs baselines only"),
             ("run jobs/tiny.toml --batch 20260101T000000Z", "there is none"),
             ("run jobs/tiny.toml --regen", "reworded by nobody"),
-            ("report jobs/tiny.toml", "has no batch yet; board.py run jobs/tiny.toml makes one"),
+            ("report jobs/tiny.toml", "has no batch yet; python3 board.py run jobs/tiny.toml makes one"),
             ("trace nothing --case T-1 --system robots:good", "there is none"),
             ("recompute nothing", "there is none"), ("publish ../../etc", "there is none"),
         ):
@@ -257,6 +257,25 @@ class BadInput(BoardDoor):
         self.assertIn("eval.jsonl, line 1: system is missing; it is derived", told)
         self.well("report jobs/tiny.toml")
         self.assertEqual(24, len(self.rows()))
+
+    def test_rows_that_were_edited_are_written_anew_and_counted(self) -> None:
+        self.well("run jobs/tiny.toml")
+        self.assertNotIn("differed", self.well("report jobs/tiny.toml"))
+        path = self.batch() / "eval.jsonl"
+        whole = path.read_text()
+        path.write_text(whole.replace('"right":0.0', '"right":1.0', 2))
+        self.assertIn("2 rows of eval.jsonl differed from what their judges say; written anew",
+                      self.well("report jobs/tiny.toml"))
+        self.assertEqual(whole, path.read_text())
+
+    def test_a_pack_that_cannot_read_an_answer_or_a_question_ends_no_board(self) -> None:
+        self.well("run jobs/tiny.toml")
+        put_pack(self.home, pack=PACK.replace("return read(answer) if", "return {}[answer] if").replace(
+            "    return case.expected\n\ndef said", '    return str(1 / 0)\n\ndef said'))
+        told = self.well("report jobs/tiny.toml")
+        self.assertIn("The pack cannot read 24 answers (said_key raised KeyError)", told)
+        self.assertIn("The pack cannot say what is right in cases T-1, T-2, T-3, T-4, T-5 and 1 more (answer_key", told)
+        self.assertIn("unreadable 12", (self.batch() / "board.md").read_text(encoding="utf-8"))
 
     def test_a_system_whose_settings_changed_is_refused_with_what_differs(self) -> None:
         self.well("run jobs/tiny.toml --limit 20")

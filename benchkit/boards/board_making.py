@@ -5,19 +5,23 @@ What does not live here: judging and counting (evaluation.py, standings.py, solv
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from benchkit.basics.canonical import canonical
 from benchkit.basics.command import Command
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import cases_named, count_of, shown_line
 from benchkit.basics.values import JSON
 from benchkit.boards.batch import PUBLISHED, Batch, FoundBatch
 from benchkit.boards.board_values import (
     ALTERED,
+    MIXED,
     OPEN,
     SCORING,
     SYNTHETIC,
     TRACE,
+    UNREAD,
     Banner,
     Board,
     Check,
@@ -26,12 +30,12 @@ from benchkit.boards.board_values import (
     Price,
     Title,
 )
-from benchkit.boards.evaluation import Evaluation, Evidence
+from benchkit.boards.evaluation import Evaluation, Evidence, is_judged_as_now
 from benchkit.boards.fingerprints import scoring_of
 from benchkit.boards.job import FromPack, Job
 from benchkit.boards.pack import Pack
 from benchkit.boards.question_gates import GateFigures
-from benchkit.boards.samples import sampled_cases
+from benchkit.boards.samples import readable_word, sampled_cases
 from benchkit.boards.solver_facts import Gathered, agreements_of, facts_of
 from benchkit.boards.standings import ranking_of, records_of, tracks_of
 from benchkit.boards.trace_check import Verification
@@ -40,6 +44,8 @@ from benchkit.trial_log.lines import SessionLine
 from benchkit.trial_log.reader import TrialLog
 
 PROG = "board.py"
+MOST_VIOLATIONS = 49
+"""So many violations are named on a board, and how many more there are; all that are named stand in the terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,7 @@ class Findings:
 
     altered     questions that are not as they were made, in words
     gathered    what the log says of each system
+    repaired    rows on the disk that said another thing than their judges, and were written anew
     """
 
     found: FoundBatch
@@ -57,6 +64,7 @@ class Findings:
     verification: Verification
     gathered: Mapping[str, Gathered]
     altered: tuple[str, ...] = ()
+    repaired: int = 0
 
     @property
     def left(self) -> int:
@@ -71,11 +79,13 @@ class Findings:
 
 
 def board_of(findings: Findings) -> Board:
-    """The board of a batch. Raises Unusable where its pack cannot read an answer."""
+    """The board of a batch. Raises Unusable where its pack cannot say what must not be shown."""
     found, pack, log = findings.found, findings.pack, findings.evidence.log
     batch, rows = found.batch, findings.evaluation.rows
     records = records_of(rows)
     ranking = ranking_of(records, pack)
+    if mixed_scorings(findings):
+        ranking = tuple(replace(one, rank=None) for one in ranking)
     systems = [one.system for one in ranking]
     return Board(
         title=Title(batch.job.name, found.folder.name, batch.status), synthetic=pack.synthetic,
@@ -92,6 +102,20 @@ def scoring_differences(findings: Findings) -> tuple[str, ...]:
     return findings.found.batch.scoring.differences(scoring_of(findings.pack))
 
 
+def mixed_scorings(findings: Findings) -> tuple[str, ...]:
+    """Where judged answers stand under more than one scoring: which systems under which, a text each. Else empty."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for row in findings.evaluation.rows:
+        if row.error is None:
+            judges = "the judges of now" if is_judged_as_now(row, findings.pack) else "other judges"
+            marks = canonical([row.judge_version, dict(row.fingerprints)])
+            found.setdefault((judges, marks), {})[row.cell.system] = None
+    if len(found) < 2:
+        return ()
+    return tuple(f"judged by {judges}: {', '.join(shown_line(name, 60) for name in systems)}"
+                 for (judges, _marks), systems in found.items())
+
+
 # --------------------------------------------------------------------------------------------- banners
 
 def _banners(findings: Findings) -> Iterator[Banner]:
@@ -99,19 +123,44 @@ def _banners(findings: Findings) -> Iterator[Banner]:
     if findings.pack.synthetic is not None:
         yield Banner(SYNTHETIC, findings.pack.synthetic)
     if not verification.is_consistent:
-        more = verification.count - len(verification.violations)
-        details = [str(one) for one in verification.violations] + ([f"and {more} more"] if more else [])
+        more = verification.count - len(verification.violations[:MOST_VIOLATIONS])
+        details = [str(one) for one in verification.violations[:MOST_VIOLATIONS]]
+        details += [f"and {more} more"] if more else []
         yield Banner(TRACE, f"{verification.headline}. What solvers saw, said or paid is not what the log says; no "
-                            "figure here can be trusted, and the batch cannot be published.", tuple(details))
+                            "figure here can be trusted, and the batch cannot be published. Put the files back as they "
+                            "were, or begin another batch.", tuple(details),
+                     str(Command(PROG, ("run", _job_file(findings), "--fresh"))))
     if findings.altered:
         yield Banner(ALTERED, "The questions are not as this batch was made with. Answers were judged by the altered "
                               "ones.", tuple(findings.altered))
-    differences = scoring_differences(findings)
-    if differences:
+    differences, mixed = scoring_differences(findings), mixed_scorings(findings)
+    if mixed:
+        yield Banner(MIXED, "Answers stand here under two scorings, which cannot be compared; no ranks are given until "
+                            "all are judged alike.", (*mixed, *differences),
+                     str(Command(PROG, ("recompute", name, "--apply"))))
+    elif differences:
         yield Banner(SCORING, "The judges have changed since these answers were judged; the values are those of the "
                               "judges of then.", differences, str(Command(PROG, ("recompute", name, "--apply"))))
+    yield from _unread(findings)
     if findings.left or (findings.never_run and findings.found.batch.status != PUBLISHED):
         yield _open(findings)
+
+
+def _unread(findings: Findings) -> Iterator[Banner]:
+    """What the pack cannot read stands as unreadable, and that is said."""
+    cases = [case.id for case in findings.evidence.cases if readable_word(findings.pack, case) is None]
+    if cases:
+        yield Banner(UNREAD, f"The pack cannot say what is right in {cases_named(cases)} (answer_key raised): it "
+                             "stands as unreadable.")
+    failed = Counter(kind for one in findings.gathered.values() for kind in one.unread)
+    if failed:
+        kinds = ", ".join(shown_line(kind, 60) for kind in failed)
+        yield Banner(UNREAD, f"The pack cannot read {count_of(failed.total(), 'answer')} (said_key raised {kinds}): "
+                             "what they say stands as unreadable. Scores are not made of it.")
+
+
+def _job_file(findings: Findings) -> str:
+    return f"jobs/{findings.found.batch.job.name}.toml"
 
 
 def _open(findings: Findings) -> Banner:
@@ -120,8 +169,8 @@ def _open(findings: Findings) -> Banner:
     if findings.never_run:
         names = ", ".join(shown_line(name, 60) for name in findings.never_run)
         parts.append(f"the job also names {names}, of which nothing has run")
-    job = f"jobs/{findings.found.batch.job.name}.toml"
-    return Banner(OPEN, f"{'; '.join(parts)}: this board is of a part.", (), str(Command(PROG, ("run", job))))
+    return Banner(OPEN, f"{'; '.join(parts)}: this board is of a part.", (),
+                  str(Command(PROG, ("run", _job_file(findings)))))
 
 
 # --------------------------------------------------------------------------------------------- making

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from benchkit.basics.canonical import canonical
 from benchkit.boards.board_values import Board, SystemFacts
-from benchkit.boards.board_words import ABSENT, AGREEMENT, counts_of, error_types, right_words
+from benchkit.boards.board_words import ABSENT, AGREEMENT, check_errors, counts_of, error_types, right_words
 from benchkit.pages.markdown import Markdown, bullets, code, folded, paragraph, table
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, percent
 from benchkit.reports.markdown_parts import LONGEST_NAME, LONGEST_TEXT, left, own, right
@@ -57,6 +57,7 @@ def incomplete_part(board: Board) -> Iterator[Markdown]:
     yield table([left("system"), *(right(code(kind)) for kind in kinds)], (
         [code(one.system, LONGEST_NAME), *(own(str(one.incomplete.get(kind, 0))) for kind in kinds)]
         for one in board.facts))
+    yield bullets(check_errors(board.facts))
     yield paragraph(own("An incomplete cell is neither right nor wrong, and is never dropped. `NotRun`: never asked."))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from benchkit.boards.board_values import Board, GateStatus, Standing, TrackRow, TrackSection
 from benchkit.boards.board_words import (
+    GATES,
     HEADLINE,
     OF_TRACKS,
     OPEN_READINGS,
@@ -64,18 +65,20 @@ def ranking_part(board: Board) -> Iterator[Markdown]:
     elif title:
         yield paragraph(strong(title))
     yield bullets(in_short(board))
-    yield table([right("place"), left("system"), left("hard gates"), right("gate failures % (95 %)"),
-                 right("headline %"), right("95 %"), left("rank"), right("capability %"), left("judged")],
+    yield table([right("place"), left("gates"), left("system"), right("headline %"), left("rank"), right("95 %"),
+                 left("hard gates"), right("gate failures % (95 %)"), right("capability %"), left("judged")],
                 map(_row, board.ranking))
+    if any(one.gate is not None for one in board.ranking):
+        yield paragraph(own(GATES))
     yield paragraph(own(HEADLINE.replace("x (1 - the", "× (1 − the")),
                     *(() if all(one.headline.is_whole for one in board.ranking) else (own(OPEN_READINGS),)))
 
 
 def _row(one: Standing) -> list[str]:
-    return [str(one.place), system_cell(one), _gates(one.gate), _gate_interval(one.gate),
-            strong(own(share_of(one.headline))), own(interval_of(one.headline)),
-            own(str(one.rank) if one.rank else NOT_AVAILABLE), own(percent(one.capability)),
-            own(f"{one.judged} of {one.planned}")]
+    return [str(one.place), _gate_mark(one.gate), system_cell(one), strong(own(share_of(one.headline))),
+            own(str(one.rank) if one.rank else NOT_AVAILABLE), own(interval_of(one.headline)),
+            own(one.gate.words if one.gate is not None else "no hard gate"), _gate_interval(one.gate),
+            own(percent(one.capability)), own(f"{one.judged} of {one.planned}")]
 
 
 def system_cell(one: Standing) -> Markdown:
@@ -84,11 +87,11 @@ def system_cell(one: Standing) -> Markdown:
     return words(code(one.system, LONGEST_NAME), *([own(f"({kind})")] if kind else []))
 
 
-def _gates(gate: GateStatus | None) -> Markdown:
+def _gate_mark(gate: GateStatus | None) -> Markdown:
     if gate is None:
-        return own("no hard gate")
+        return own("none")
     sign = "✗" if gate.failures else "✓" if gate.is_clean else "?"
-    return strong(own(f"{sign} {gate.words}"))
+    return strong(own(f"{sign} {gate.mark}"))
 
 
 def _gate_interval(gate: GateStatus | None) -> Markdown:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from benchkit.basics.canonical import canonical
 from benchkit.boards.board_page_parts import line, name, system_name
 from benchkit.boards.board_values import Board, SystemFacts
-from benchkit.boards.board_words import ABSENT, AGREEMENT, counts_of, error_types, right_words
+from benchkit.boards.board_words import ABSENT, AGREEMENT, check_errors, counts_of, error_types, right_words
 from benchkit.boards.usage import Tokens
 from benchkit.pages.html import Child, Html, element
 from benchkit.pages.parts import bullets, code, fold, paragraph
@@ -77,6 +77,7 @@ def incomplete_part(board: Board) -> Iterator[Html]:
     yield from table("Incomplete cells, by type of error", columns, (
         [system_name(one), *(str(one.incomplete.get(kind, 0)) for kind in kinds), planned.get(one.system)]
         for one in board.facts))
+    yield bullets(check_errors(board.facts))
     yield element("p", "An incomplete cell has no answer that could be judged: it is neither right nor wrong, and is "
                        "never dropped. NotRun: it was never asked.", class_="quiet")
 

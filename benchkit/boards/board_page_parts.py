@@ -32,6 +32,13 @@ def system_name(system: Standing | SystemFacts) -> Html:
     return joined(name(system.system), " ", what) if kind else name(system.system)
 
 
+def gate_mark(gate: GateStatus | None) -> Html:
+    """How the hard gates of a system stand, in a word that has room beside its name; nothing without a gate."""
+    if gate is None:
+        return Html()
+    return badge(Tone.FAIL if gate.failures else Tone.PASS if gate.is_clean else Tone.INCOMPLETE, gate.mark)
+
+
 def gate_badge(gate: GateStatus | None) -> Html:
     """How the hard gates of a system stand, in a colour, a sign and words."""
     if gate is None:

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchkit.boards.board_page_parts import gate_badge, line, name, system_name
+from benchkit.boards.board_page_parts import gate_badge, gate_mark, line, name, system_name
 from benchkit.boards.board_values import Board, Standing, TrackRow, TrackSection
 from benchkit.boards.board_words import (
+    GATES,
     HEADLINE,
     OF_TRACKS,
     OPEN_READINGS,
@@ -41,11 +42,13 @@ def ranking_part(board: Board) -> Iterator[Html]:
     """The gates, what it amounts to, the table, the picture."""
     yield gates_callout(board.ranking)
     yield bullets(in_short(board))
-    columns = [Column("system"), Column("hard gates"), number_column("headline %"), number_column("95 %"),
-               number_column("rank"), number_column("capability %"), number_column("judged")]
+    columns = [Column("system"), number_column("headline %"), number_column("rank"), number_column("95 %"),
+               Column("hard gates"), number_column("capability %"), number_column("judged")]
     yield from table("Ranking, by headline", columns, map(_row, board.ranking), "systems ranking")
     titles = RowTitles("Headlines with 95 % intervals", "system", "headline", "%, rank")
     yield from bar_chart(titles, map(_bar, board.ranking))
+    if any(one.gate is not None for one in board.ranking):
+        yield element("p", GATES, class_="quiet")
     yield element("p", HEADLINE, *(() if _is_whole(board) else (" ", OPEN_READINGS)), class_="quiet")
 
 
@@ -60,8 +63,9 @@ def _row(one: Standing) -> list[Child]:
     share = f"{spread(ends.low, ends.high)} % fail (95 %)" if ends else None
     gates = joined(gate_badge(one.gate), " ", element("span", share, class_="quiet") if share else None, " ", above)
     judged = f"{one.judged} of {one.planned}"
-    return [joined(f"{one.place}. ", system_name(one)), gates, element("strong", share_of(one.headline)),
-            interval_of(one.headline), str(one.rank) if one.rank else NOT_AVAILABLE, percent(one.capability), judged]
+    return [joined(f"{one.place}. ", gate_mark(one.gate), " ", system_name(one)),
+            element("strong", share_of(one.headline)), str(one.rank) if one.rank else NOT_AVAILABLE,
+            interval_of(one.headline), gates, percent(one.capability), judged]
 
 
 def _bar(one: Standing) -> Bar:

@@ -10,6 +10,7 @@ from benchkit.basics.names import shown_line
 from benchkit.boards.board_values import SYNTHETIC, TRACE, Board, Standing
 from benchkit.boards.board_words import interval_of, share_of
 from benchkit.boards.trace_check import Verification
+from benchkit.boards.trace_reading import MEND
 from benchkit.reports.figures_as_text import NOT_AVAILABLE
 
 _MOST_NAME = 40
@@ -23,6 +24,8 @@ def verification_lines(verification: Verification) -> Iterator[str]:
     more = verification.count - len(verification.violations)
     if more:
         yield f"  and {more} more"
+    if not verification.is_consistent:
+        yield f"  {MEND}"
     if verification.abandoned:
         yield f"  {verification.abandoned_line}"
 

@@ -18,7 +18,8 @@ from benchkit.statistics.intervals import Interval
 from benchkit.statistics.ranking import RankSet
 
 SYNTHETIC, ALTERED, SCORING, TRACE, OPEN = "synthetic", "altered", "scoring changed", "trace violations", "open"
-BANNERS = (SYNTHETIC, TRACE, ALTERED, SCORING, OPEN)
+MIXED, UNREAD = "two scorings", "unreadable"
+BANNERS = (SYNTHETIC, TRACE, ALTERED, MIXED, SCORING, UNREAD, OPEN)
 """The codes of banners, in the order in which they stand."""
 
 
@@ -123,6 +124,11 @@ class GateStatus:
     def is_clean(self) -> bool:
         """No failure, and nothing left open."""
         return self.failures == 0 and self.incomplete == 0 and self.trials > 0
+
+    @property
+    def mark(self) -> str:
+        """`clean`, `not clean`, or `open` where nothing failed and something is left open."""
+        return "not clean" if self.failures else "clean" if self.is_clean else "open"
 
     @property
     def words(self) -> str:
@@ -306,6 +312,7 @@ class SystemFacts:
     warm, cold       seconds of whole trials; in `gated` a trial is the sum of its requests
     attempts         cells that took more than one attempt
     said             how many answers said each word, as the pack reads them (`said_key`), most first
+    check_error      what its judges failed with most often; "" where none failed
     """
 
     system: str
@@ -319,6 +326,7 @@ class SystemFacts:
     incomplete: Mapping[str, int]
     attempts: int
     said: Mapping[str, int] = field(default_factory=dict)
+    check_error: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from benchkit import VERSION
 from benchkit.basics.names import count_of, shown_line
 from benchkit.boards.batch import BLOCKED, COMPLETE, OPEN, PUBLISHED
-from benchkit.boards.board_values import Banner, Board, Making, Readings, Score, Standing, SystemFacts
+from benchkit.boards.board_values import MIXED, Banner, Board, Making, Readings, Score, Standing, SystemFacts
 from benchkit.boards.usage import CACHE_ONLY, NOT_REPORTED, Tokens
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, number, percent, spread
 
@@ -24,7 +24,10 @@ STATUS = {
 }
 HEADLINE = ("Headline: the mean of the capability tracks x (1 - the share of answers that broke a hard gate), in "
             "percent, with its 95 % interval. Rank: the places that the data leave possible, over all pairs "
-            "(sign-flip tests, Holm, 5 %).")
+            "(sign-flip tests, Holm, 5 %). Listed by headline; how the gates stand is shown first, for no headline "
+           "makes up for a broken one.")
+GATES = ("Gate failures and their interval (Clopper-Pearson, 95 %) are over answers; repeats of one question are not "
+         "independent: for the interval over questions see the track.")
 OPEN_READINGS = "Where cells are incomplete, a range: they are taken as worth nothing, and as worth everything."
 OF_TRACKS = "Mean scores in percent; of a hard gate, with a mark, the share of answers that held it."
 PLACES = {False: "Cited by: places in the ranking.", True: "Bought by, cited by: places in the ranking."}
@@ -176,22 +179,31 @@ def in_short(board: Board) -> Iterator[str]:
     judged = [one for one in board.ranking if one.judged]
     models = [one for one in judged if not one.is_baseline]
     blind = [one for one in judged if one.is_baseline and not one.sees_truth]
+    unjudged = [one for one in board.ranking if not one.judged and not one.is_baseline]
     if not judged:
         yield "No answer was judged: there is no ranking yet."
-    elif not models:
+    elif not models and not unjudged:
         yield "Only baselines were asked: no model stands on this board."
+    elif not models:
+        yield "No answer of a model was judged: there is nothing to hold against the baselines."
+    elif any(banner.code == MIXED for banner in board.banners):
+        yield "Answers stand here under two scorings: who is ahead of whom is left open."
     elif not blind:
         yield "No baseline was asked: there is nothing to hold the models against."
     else:
         yield _against(models[0], blind[0])
     for one in models:
         yield _of_model(board, one)
+    for one in unjudged:
+        yield _of_unjudged(board, one)
 
 
 def _against(model: Standing, baseline: Standing) -> str:
     """The best model beside the best baseline."""
-    if model.headline.best <= baseline.headline.worst:
+    if model.headline.best < baseline.headline.worst:
         start = "No model reaches the best baseline"
+    elif model.headline.is_whole and model.headline == baseline.headline:
+        start = "The best model is level with the best baseline"
     elif model.headline.worst > baseline.headline.best:
         start = "The best model is ahead of the best baseline"
     else:
@@ -214,7 +226,21 @@ def _of_model(board: Board, one: Standing) -> str:
     return f"{short_name(one.system)} is weakest in {weak or 'nothing that was judged'}{told}."
 
 
+def _of_unjudged(board: Board, one: Standing) -> str:
+    """Why nothing that a model said was judged."""
+    facts = next((facts for facts in board.facts if facts.system == one.system), None)
+    kinds = counts_of(facts.incomplete) if facts is not None else "none"
+    why = f" ({shown_line(facts.check_error, LONGEST_LINE)})" if facts is not None and facts.check_error else ""
+    return f"{short_name(one.system)}: none of its {count_of(one.planned, 'cell')} was judged: {kinds}{why}."
+
+
 # --------------------------------------------------------------------------------------------- incomplete
+
+def check_errors(facts: Sequence[SystemFacts]) -> list[str]:
+    """Whose answers could not be judged, and with what the judges failed most often."""
+    return [f"{short_name(one.system)}: {one.incomplete.get('CheckError', 0)} not judged, most often: "
+            f"{shown_line(one.check_error, LONGEST_LINE)}" for one in facts if one.check_error]
+
 
 def error_types(facts: Sequence[SystemFacts]) -> list[str]:
     """The types of error that any system has, in order."""

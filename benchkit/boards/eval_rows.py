@@ -99,6 +99,16 @@ def changes_between(before: Mapping[Cell, Row], after: Iterable[Row]) -> Iterato
         yield FieldChange(cell, "row", "there", "none")
 
 
+def differing_rows(before: Mapping[Cell, Row], after: Iterable[Row]) -> int:
+    """How many rows of the same answer under the same judges say something else: a judge is pure, so one was edited."""
+    return sum(_judgement(old) != _judgement(row) and _basis(old) == _basis(row)
+               for row in after if (old := before.get(row.cell)) is not None)
+
+
+def _basis(row: Row) -> tuple[int, str, str | None, Mapping[str, str]]:
+    return row.attempt, row.case_sha256, row.output_sha256, row.fingerprints
+
+
 def _judgement(row: Row) -> dict[str, str]:
     error = "none" if row.error is None else f"{row.error.type} ({shown_line(row.error.message, 80)})"
     values: Mapping[str, JSON] = {**row.capabilities, **row.gates}

@@ -74,6 +74,12 @@ def keep_what_is_unchanged(row: Row, track: Track) -> bool:
     return row.fingerprints.get(track.name) == fingerprint_in_row(track)
 
 
+def is_judged_as_now(row: Row, pack: Pack) -> bool:
+    """Whether all that a row says is said by the judges of now."""
+    return row.judge_version == pack.judge_version and row.fingerprints == {
+        track.name: fingerprint_in_row(track) for track in pack.tracks}
+
+
 def evaluate(evidence: Evidence, pack: Pack, before: Before = Before()) -> Evaluation:
     """Judge every planned cell. Raises Unusable for a log without a plan, or a trace that cannot be read."""
     cases = {case.id: case for case in evidence.cases}

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchkit.basics.canonical import canonical
+from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Case, Cell, Reply
 from benchkit.boards.board_values import (
@@ -28,6 +29,7 @@ from benchkit.boards.evaluation import Evaluation, Evidence
 from benchkit.boards.game import observations_in
 from benchkit.boards.pack import Pack
 from benchkit.boards.question_gates import leaked_terms, right_word
+from benchkit.boards.solver_facts import UNREADABLE
 from benchkit.boards.trace_events import CALL, MESSAGE, RESULT, SYSTEM, USER, Event
 from benchkit.boards.trace_reading import Segment, TraceReader, trace_damage_named_by
 from benchkit.boards.trace_views import opening_of
@@ -70,10 +72,18 @@ def choose(cases: Sequence[Case], pack: Pack) -> tuple[Case, ...]:
     """Up to MOST_CASES cases in their order: the first of each right answer, then the second of each, and so on."""
     by_answer: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
-        by_answer[right_word(pack, case)].append(case)
+        by_answer[readable_word(pack, case) or UNREADABLE].append(case)
     rounds = [(number, case.id) for same in by_answer.values() for number, case in enumerate(same)]
     chosen = {name for _, name in sorted(rounds, key=lambda one: one[0])[:MOST_CASES]}
     return tuple(case for case in cases if case.id in chosen)
+
+
+def readable_word(pack: Pack, case: Case) -> str | None:
+    """The right answer of a case in one word; None where the pack cannot say it (any more)."""
+    try:
+        return right_word(pack, case)
+    except Unusable:
+        return None
 
 
 def _told(
@@ -91,7 +101,7 @@ def _sampled(case: Case, pack: Pack, told: Sequence[_Told]) -> SampledCase:
     kept = tuple(one for one in seen if not leaked_terms(pack, case, f"{one.id}\n{one.service}\n{one.text}"))
     warning = f"{len(seen) - len(kept)} observations are {LEFT_OUT}"
     return SampledCase(
-        id=case.id, tags=case.tags, now=_now(told), answer_key=right_word(pack, case),
+        id=case.id, tags=case.tags, now=_now(told), answer_key=readable_word(pack, case) or UNREADABLE,
         truth=json.dumps(case.expected, indent=1, ensure_ascii=False), observations=kept,
         answers=tuple(_answer(one, pack) for one in told), payloads=tuple(_payloads(case, pack, told)),
         warnings=(warning,) if len(kept) < len(seen) else ())

@@ -7,9 +7,11 @@ What does not live here: asking anybody anything (recording_batch.py).
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
+from benchkit.basics.errors import Unusable
 from benchkit.boards.batch import (
     BOARD_HTML,
     BOARD_MARKDOWN,
@@ -27,12 +29,12 @@ from benchkit.boards.board_making import Findings, board_of
 from benchkit.boards.board_markdown import board_markdown
 from benchkit.boards.board_page import board_page
 from benchkit.boards.board_values import Board
-from benchkit.boards.eval_rows import Row, keep_rows, read_rows
+from benchkit.boards.eval_rows import Row, differing_rows, keep_rows, read_rows
 from benchkit.boards.evaluation import (
     Before,
     Evidence,
     evaluate,
-    fingerprint_in_row,
+    is_judged_as_now,
     keep_what_was_judged,
 )
 from benchkit.boards.fingerprints import scoring_of
@@ -77,6 +79,7 @@ def settle(findings: Findings) -> tuple[Findings, Board]:
     findings = replace(findings, found=_settled(findings))
     folder = findings.found.folder
     board = board_of(findings)
+    findings = replace(findings, repaired=_repaired(folder / EVAL, findings.evaluation.rows))
     keep_rows(folder / EVAL, findings.evaluation.rows)
     for name, text in ((BOARD_MARKDOWN, board_markdown), (BOARD_HTML, board_page)):
         chunks = list(_encoded(text(board)))
@@ -84,6 +87,14 @@ def settle(findings: Findings) -> tuple[Findings, Board]:
             write_whole(folder / name, chunks)
     write_batch(findings.found)
     return findings, board
+
+
+def _repaired(path: Path, rows: Sequence[Row]) -> int:
+    """How many rows on the disk say another thing than the same judges say of the same answer."""
+    try:
+        return differing_rows(read_rows(path), rows)
+    except Unusable:
+        return 0  # what cannot be read at all is made anew: it is derived
 
 
 def _encoded(texts: Iterable[str]) -> Iterator[bytes]:
@@ -98,12 +109,7 @@ def _settled(findings: Findings) -> FoundBatch:
     is_done = not findings.left and not findings.never_run
     status = batch.status if batch.status == PUBLISHED else COMPLETE if is_done else OPEN
     usage = BatchUsage({name: one.used for name, one in findings.gathered.items()}, batch.usage.gen_usage)
-    are_of_now = all(_is_judged_as_now(row, findings.pack) for row in findings.evaluation.rows)
+    are_of_now = all(is_judged_as_now(row, findings.pack) for row in findings.evaluation.rows)
     scoring = scoring_of(findings.pack) if are_of_now else batch.scoring
     return replace(findings.found, batch=replace(
         batch, job=job, status=status, systems=dict(log.settings), usage=usage, scoring=scoring))
-
-
-def _is_judged_as_now(row: Row, pack: Pack) -> bool:
-    return row.judge_version == pack.judge_version and row.fingerprints == {
-        track.name: fingerprint_in_row(track) for track in pack.tracks}

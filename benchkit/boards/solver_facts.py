@@ -9,9 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
-from benchkit.basics.values import Cell, ErrorFacts, Reply, Timings, Usage
+from benchkit.basics.values import ErrorFacts, Reply, Timings, Usage
 from benchkit.boards.board_values import Agreement, Standing, SystemFacts
 from benchkit.boards.eval_rows import Row
 from benchkit.boards.pack import Pack
@@ -22,6 +21,9 @@ from benchkit.statistics.figures import figure
 from benchkit.systems.loading import is_baseline
 from benchkit.trial_log.lines import TrialLine
 from benchkit.trial_log.reader import TrialLog
+
+UNREADABLE = "unreadable"
+"""What an answer or a question says in one word, where the pack cannot read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +42,18 @@ class TrialFacts:
 class Gathered:
     """All that the log says of one system. `used` is over all attempts; the rest over those that count.
 
-    `words` is what each answer said, by (case, trial).
+    `words` is what each answer said, by (case, trial); `unread` with which kinds of error the pack could not read some.
     """
 
     used: Tokens = NOTHING_USED
     trials: list[TrialFacts] = field(default_factory=list)
     words: dict[tuple[str, int], str] = field(default_factory=dict)
     repeated: int = 0
+    unread: list[str] = field(default_factory=list)
 
 
 def gather(log: TrialLog, pack: Pack) -> dict[str, Gathered]:
-    """What the log says of each system of its plan. Raises Unusable where the pack cannot read an answer."""
+    """What the log says of each system of its plan."""
     found: dict[str, Gathered] = {name: Gathered() for name in log.planned().systems}
     for line, _place in log.lines_that_count():
         if isinstance(line, TrialLine) and line.cell.system in found:
@@ -63,9 +66,12 @@ def facts_of(
 ) -> tuple[SystemFacts, ...]:
     """The facts of each system, in the order of the ranking."""
     incomplete: dict[str, Counter[str]] = defaultdict(Counter)
+    failed: dict[str, Counter[str]] = defaultdict(Counter)
     for row in rows:
         if row.error is not None:
             incomplete[row.cell.system][row.error.type] += 1
+            if row.error.type == "CheckError":
+                failed[row.cell.system][row.error.message] += 1
     # in gated a trial is many requests, so the limit of one says nothing of when it was given up
     sessions = session_facts(log) if geometry == "single" else ()
     found = []
@@ -76,7 +82,8 @@ def facts_of(
             one.system, one.is_baseline, one.sees_truth, log.settings.get(one.system, {}), its.used,
             figure(token_sums(its.trials).output_per_second), warm, cold,
             dict(sorted(incomplete[one.system].items())), its.repeated,
-            dict(Counter(its.words.values()).most_common())))
+            dict(Counter(its.words.values()).most_common()),
+            "".join(message for message, _count in failed[one.system].most_common(1))))
     return tuple(found)
 
 
@@ -108,14 +115,10 @@ def _add(found: Gathered, line: TrialLine, log: TrialLog, pack: Pack) -> None:
         log.is_cold(cell), None if isinstance(outcome, Reply) else outcome.error, None, outcome.latency_s,
         usage if is_reply else None, outcome.timings if isinstance(outcome, Reply) else None))
     if isinstance(outcome, Reply):
-        found.words[cell.case, cell.trial] = said_word(pack, cell, outcome.output)
-
-
-def said_word(pack: Pack, cell: Cell, output: str) -> str:
-    """What an answer says in one word, as the pack reads it. Raises Unusable where it cannot."""
-    try:
-        word = pack.said_key(output)
-    except (Exception, SystemExit) as error:
-        raise Unusable(f"pack {pack.module}: said_key raised {type(error).__name__} at the answer of "
-                       f"{shown_line(cell.system, 60)} to {shown_line(cell.case, 60)}, trial {cell.trial}") from error
-    return shown_line(str(word), 80)
+        try:
+            word = shown_line(str(pack.said_key(outcome.output)), 80)
+        except (Exception, SystemExit) as error:  # noqa: BLE001
+            # a pack is a stranger's module, and what an answer says in one word decides nothing
+            found.unread.append(type(error).__name__)
+            word = UNREADABLE
+        found.words[cell.case, cell.trial] = word

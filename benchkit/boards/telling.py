@@ -11,7 +11,7 @@ from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import cases_named, shown_line
 from benchkit.basics.values import Cell
-from benchkit.boards.batch import TRACE, FoundBatch
+from benchkit.boards.batch import EVAL, TRACE, FoundBatch
 from benchkit.boards.batch_folders import BrokenBatch
 from benchkit.boards.batch_log import log_of
 from benchkit.boards.board_making import Findings
@@ -103,6 +103,13 @@ def story_lines(found: FoundBatch, cell: Cell) -> Iterator[str]:
     if len(segments) > 1:
         others = len(segments) - 1
         yield f"(also in the trace: {others} other attempt{'' if others == 1 else 's'} at this cell)"
+
+
+def repaired_lines(findings: Findings) -> Iterator[str]:
+    """That rows on the disk were edited, if they were."""
+    if findings.repaired:
+        differed = "row" if findings.repaired == 1 else "rows"
+        yield f"{findings.repaired} {differed} of {EVAL} differed from what their judges say; written anew"
 
 
 def places(folder: Path, names: Sequence[str]) -> str:

@@ -22,6 +22,7 @@ from benchkit.trial_log.lines import Damage
 from benchkit.trial_log.raw_lines import LineSource, where_in
 from benchkit.trial_log.reader import TrialLog
 
+MEND = "put back the file as it was, or begin another batch: python3 board.py run JOB --fresh"
 # keys are sorted, so the type stands at the end of a line and is found without parsing it
 _TYPE = re.compile(rb'"type":"([^"\\]{1,60})","v":1$')
 
@@ -60,7 +61,7 @@ def trace_damage_named_by(log: TrialLog) -> tuple[Damage, ...]:
 def refuse(found: FoundDamage) -> None:
     """Raise Unusable for harmful damage."""
     raise Unusable(f"{found.where}: {found.damage.length} bytes are no whole line (torn or altered), and whole lines "
-                   "follow; put back the file as it was, or begin another batch: python3 board.py run JOB --fresh")
+                   f"follow; {MEND}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,7 @@ class TraceReader:
         try:
             return event_of(strict_json.parse(line.data))
         except ValueError as error:
-            raise Unusable(f"{self._where(line.number, line.offset)}: {error}") from None
+            raise Unusable(f"{self._where(line.number, line.offset)}: {error}; {MEND}") from None
 
     def _where(self, number: int | None, offset: int) -> str:
         path = self._source.path
