@@ -1,0 +1,101 @@
+"""Every file that is made from the committed logs is made again, byte for byte, whatever the hash seed and locale."""
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from harness import RUN_DESCRIPTION_FIELDS
+from tests.doors import ROOT
+from tests.test_readme import NOT_COPIED, README
+from tests.test_tasks_task import InAFolder
+
+SURROUNDINGS = ({"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "UTC"},
+                {"PYTHONHASHSEED": "77", "LC_ALL": "C.UTF-8", "TZ": "Pacific/Apia"})
+
+
+def rebuild_commands() -> list[list[str]]:
+    """The commands of the README's rebuild block."""
+    found = re.search(r"^## Build everything again.*?^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return [line.split() for line in found.group(1).splitlines()]
+
+
+def without_description(value: Any) -> Any:
+    """A run record without the fields that tell of its circumstances."""
+    if isinstance(value, dict):
+        return {key: without_description(inner) for key, inner in value.items() if key not in RUN_DESCRIPTION_FIELDS}
+    return [without_description(inner) for inner in value] if isinstance(value, list) else value
+
+
+def made_files(folder: Path) -> dict[str, bytes]:
+    """Every file of recorded/ and runs/ that follows from the logs; batches of boards have tests of their own."""
+    paths = [*(folder / "recorded").glob("*.json"), *(folder / "runs").glob("*.*")]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths if path.name != "recordings.json"}
+
+
+class Rebuilt(InAFolder):
+    def rebuild(self, surroundings: dict[str, str]) -> dict[str, bytes]:
+        """The files that the README's block makes in a copy of the tree that has only the logs."""
+        tree = self.folder / surroundings["PYTHONHASHSEED"]
+        shutil.copytree(ROOT, tree, ignore=NOT_COPIED)
+        for name in made_files(tree):
+            (tree / name).unlink()
+        for _, *words in rebuild_commands():
+            subprocess.run([sys.executable, *words], cwd=tree, env={**os.environ, **surroundings}, check=True,
+                           capture_output=True, timeout=120)
+        return made_files(tree)
+
+    def test_all_files_from_the_logs_are_equal_but_for_the_circumstances(self) -> None:
+        committed = made_files(ROOT)
+        first, second = (self.rebuild(surroundings) for surroundings in SURROUNDINGS)
+        self.assertEqual(sorted(committed), sorted(first))
+        for name, data in committed.items():
+            with self.subTest(name=name):
+                if b'"run_record": 1' in data[:40]:
+                    files = [without_description(json.loads(one)) for one in (data, first[name], second[name])]
+                    self.assertEqual(files[0], files[1])
+                    self.assertEqual(files[0], files[2])
+                else:
+                    self.assertEqual(data, first[name])
+                    self.assertEqual(data, second[name])
+
+    def test_the_partial_log_is_a_byte_prefix_of_the_whole(self) -> None:
+        whole = (ROOT / "recorded" / "smollm2.jsonl").read_bytes()
+        partial = (ROOT / "recorded" / "smollm2-partial.jsonl").read_bytes()
+        self.assertTrue(whole.startswith(partial))
+        self.assertGreater(len(whole), len(partial))
+
+    def test_the_partial_recording_says_what_the_budget_left(self) -> None:
+        recording = json.loads((ROOT / "recorded" / "smollm2-partial.json").read_text(encoding="utf-8"))
+        trials = [trial for case in recording["cases"] for trial in case["trials"]]
+        missing = [trial["error"] for trial in trials if trial.get("error", {}).get("type") == "NotRun"]
+        self.assertTrue(0 < len(missing) < len(trials))
+        self.assertEqual({"not run: the budget ended first"}, {error["message"] for error in missing})
+
+    def test_the_digests_are_those_of_the_committed_log_and_three_recordings_were_kept(self) -> None:
+        book = json.loads((ROOT / "recorded" / "recordings.json").read_text(encoding="utf-8"))
+        self.assertEqual(3, len(book["entries"]))
+        self.assertEqual([{"smollm2"}] * 3, [set(entry["logs"]) for entry in book["entries"]])
+
+    def test_one_character_of_one_output_is_named_by_case_and_trial(self) -> None:
+        from benchkit.basics.canonical import close_line
+        shutil.copytree(ROOT / "recorded", self.folder / "recorded")
+        log = self.folder / "recorded" / "smollm2.jsonl"
+        lines = log.read_bytes().splitlines(keepends=True)
+        number = next(number for number, line in enumerate(lines) if b'"output":' in line)
+        fields = json.loads(lines[number])
+        del fields["sum"]
+        fields["output"] += "!"
+        lines[number] = close_line(fields)
+        log.write_bytes(b"".join(lines))
+        told = subprocess.run([sys.executable, str(ROOT / "outputs_digest.py"), "--check", "recorded/recordings.json"],
+                              cwd=self.folder, capture_output=True, text=True, check=False)
+        self.assertEqual(1, told.returncode)
+        self.assertIn(f"{fields['case']}", told.stdout)
+        self.assertIn(f"trial {fields['trial']}", told.stdout)
