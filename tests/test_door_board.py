@@ -178,7 +178,7 @@ class BadInput(BoardDoor):
         for command, words in (
             ("run jobs/none.toml", "there is no such file"),
             ("run jobs", "is a folder"),
-            ("run jobs/tiny.toml --models nobody", "a system is named module:name"),
+            ("run jobs/tiny.toml --models nobody", "--models nobody: a system is named module:name"),
             ("run jobs/tiny.toml --models nowhere:x", "no module nowhere"),
             ("run jobs/tiny.toml --models baselines:none", "no such baseline; there are buyer, even, oracle"),
             ("run jobs/tiny.toml --models robots:good --offline", "--offline runs baselines only"),
@@ -191,6 +191,21 @@ class BadInput(BoardDoor):
             with self.subTest(command):
                 self.assertIn(words, self.refused(command))
                 self.assertFalse((self.home / "runs").exists())
+
+    def test_a_system_or_a_split_of_a_job_is_named_as_it_stands_there(self) -> None:
+        shutil.copy(ROOT / "cases.json", self.home)
+        (self.home / "broken.py").write_text("def system(name, options):\n    return 1 / 0\n", encoding="utf-8")
+        task = {"pack": "", "count": "", "seed": "", "task": '"triage_task"', "cases": '"cases.json"',
+                "split": '"none"'}
+        for keys, words in (
+            ({"systems": '["robots.py:good"]'}, "systems in the job tiny: robots.py:good: a system is named after its"),
+            ({"systems": '["broken:x"]'}, "systems in the job tiny: broken:x: system() of broken.py"),
+            ({"systems": '["replay:a.json"]'}, "systems in the job tiny: replay:a.json: a replay is judged"),
+            (task, "split in the job tiny: none: no case has it"),
+        ):
+            with self.subTest(words):
+                self.job(**keys)
+                self.assertIn(words, self.refused("run jobs/tiny.toml"))
 
     def test_a_wrong_job_is_named_by_file_and_key(self) -> None:
         for keys, words in (
@@ -488,6 +503,8 @@ class AModelOfOllama(BoardDoor):
         with mock.patch.dict(os.environ, {"OLLAMA_HOST": "127.0.0.1:1"}):
             told = self.refused("run jobs/tiny.toml", code=3)
         self.assertIn("127.0.0.1:1", told)
+        self.assertIn("name another with OLLAMA_HOST, or", told)
+        self.assertNotIn("--host", told)
 
 
 class FreshCopy(unittest.TestCase):

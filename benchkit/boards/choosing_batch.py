@@ -23,7 +23,7 @@ from benchkit.boards.llm_cache import CachedRewording, Rewording
 from benchkit.boards.pack import Pack
 from benchkit.boards.pack_loading import cache_folder
 from benchkit.boards.questions import KeptQuestions, Questions, make_questions, read_questions
-from benchkit.boards.solvers import options_of, take_env_file
+from benchkit.boards.solvers import named_in, options_of, take_env_file
 from benchkit.boards.usage import NOTHING_USED, Tokens
 from benchkit.disk.whole_files import shown_path
 from benchkit.running.live import Edges
@@ -151,7 +151,7 @@ def _make(wanted: Wanted, job: Job, pack: Pack, edges: Edges) -> _Made:
         reword = CachedRewording(cache, asks.reword, None)
         return _Made(make_questions(job, pack, reword), reword.used)
     take_env_file(job, [asks.reword])
-    system = load_system(asks.reword, options_of(edges, ()), edges.folders)
+    system = load_system(asks.reword, options_of(edges, ()), edges.folders, named_in(job, "reword"))
     lender = Rewording(asks.reword, system, edges.clock, job.limits.timeout_s)
     reword = CachedRewording(cache, asks.reword, lender, regenerate=wanted.regenerate)
     with signals_as_wish(edges.stop, os._exit):

@@ -25,7 +25,8 @@ def pack_of_job(job: Job, folders: Sequence[Path]) -> Pack:
     if isinstance(asks, FromPack):
         pack = load_pack(asks.pack, folders)
     else:
-        cases = in_split(read_cases(Path(asks.cases), f"cases = ... in the job {job.name}"), asks.split)
+        cases = in_split(read_cases(Path(asks.cases), f"cases = ... in the job {job.name}"), asks.split,
+                         f"split in the job {job.name}:")
         pack = pack_of_task(load_task(asks.task, folders), cases, asks.gates)
     if job.geometry not in pack.geometries:
         raise Unusable(f"job {job.name}: geometry {job.geometry}: the questions of {pack.module} can be asked in "

@@ -28,8 +28,9 @@ def chosen_systems(job: Job, models: str | None, offline: bool) -> tuple[str, ..
     Raises Unusable for a name that is none, and where nobody is left.
     """
     names = job.systems if models is None else tuple(dict.fromkeys(name.strip() for name in models.split(",")))
+    given_as = "--models" if models is not None else named_in(job)
     for name in names:
-        split_name(name)
+        split_name(name, given_as)
     needing = [name for name in names if not is_baseline(name)]
     if offline and models is not None and needing:
         raise Unusable(f"--models {shown_line(needing[0], 80)}: --offline runs baselines only; leave one of them out")
@@ -38,6 +39,11 @@ def chosen_systems(job: Job, models: str | None, offline: bool) -> tuple[str, ..
         raise Unusable(f"job {job.name} names no baseline, and --offline runs nothing else; name one with --models "
                        "baselines:NAME")
     return kept
+
+
+def named_in(job: Job, key: str = "systems") -> str:
+    """How an error names a key of a job."""
+    return f"{key} in the job {job.name}:"
 
 
 def take_env_file(job: Job, systems: Iterable[str], environment: MutableMapping[str, str] | None = None) -> None:
@@ -74,9 +80,10 @@ def players_of(
 def _solver(name: str, pack: Pack, cases: tuple[Case, ...], job: Job, edges: Edges) -> System:
     if is_baseline(name):
         return baseline_solver(pack, name.removeprefix("baselines:"), cases, job.geometry)
-    return load_system(name, options_of(edges, cases), edges.folders)
+    return load_system(name, options_of(edges, cases), edges.folders,
+                       named_in(job) if name in job.systems else "--models")
 
 
 def options_of(edges: Edges, cases: tuple[Case, ...]) -> SystemOptions:
     """What a board hands to a system."""
-    return SystemOptions(clock=edges.clock, stop=edges.stop, say=edges.say, task=None, cases=cases)
+    return SystemOptions(clock=edges.clock, stop=edges.stop, say=edges.say, task=None, cases=cases, has_flags=False)

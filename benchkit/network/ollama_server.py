@@ -50,13 +50,16 @@ def is_cloud_name(tag: str) -> bool:
     return tag.endswith((":cloud", "-cloud"))
 
 
-def version_of(client: Client) -> str:
-    """The version of the Ollama server there. Raises Surroundings: nobody there, not Ollama, too old."""
+def version_of(client: Client, named_by: str = "--host or OLLAMA_HOST") -> str:
+    """The version of the Ollama server there; `named_by` is how a person names another.
+
+    Raises Surroundings: nobody there, not Ollama, too old.
+    """
     answer = client.send(Call("GET", "/api/version"), client.clock.monotonic() + _LOOK_S)
     url = client.address.url
     if answer.status is None and answer.ending is not Ending.FOREIGN:
         raise NoServer(f"no Ollama server at {url} ({what_came(answer)}): start it with `ollama serve`, name another "
-                       "with --host or OLLAMA_HOST")
+                       f"with {named_by}")
     version = json_fields(answer).get("version")
     if not isinstance(version, str):
         raise Surroundings(f"what answers at {url} is not Ollama: {_why_not_ollama(client, answer)}")

@@ -24,9 +24,9 @@ GRACE_S = 1.0
 METHODS = ("open", "settings", "warm", "answer", "close")
 
 
-def guarded(name: str, file: Path, make: Callable[[], Any], clock: Clock) -> System:
+def guarded(given: str, file: Path, make: Callable[[], Any], clock: Clock) -> System:
     """The system that `make` gives, guarded. Raises Unusable if it gives none, or raises."""
-    guard = _Guard(name, file)
+    guard = _Guard(given, file)
     system = guard.called("system", make)
     missing = [method for method in METHODS if not callable(getattr(system, method, None))]
     if missing:
@@ -36,7 +36,7 @@ def guarded(name: str, file: Path, make: Callable[[], Any], clock: Clock) -> Sys
 
 @dataclass(frozen=True, slots=True)
 class _Guard:
-    name: str
+    given: str
     file: Path
 
     def called(self, what: str, function: Callable[..., Made], *given: Request) -> Made:
@@ -52,7 +52,7 @@ class _Guard:
 
     def refusal(self, what: str, why: str) -> KitError:
         """The error where the contract is not kept."""
-        return self._kind(what, Unusable)(f"--system {shown_line(self.name, 100)}: {what}() of {self.file.name} {why}")
+        return self._kind(what, Unusable)(f"{shown_line(self.given, 120)}: {what}() of {self.file.name} {why}")
 
     def object_of(self, what: str, given: object) -> Mapping[str, JSON]:
         """What was given, if it is a JSON object."""
@@ -70,7 +70,7 @@ class _Guard:
 
     def _line(self, what: str, error: BaseException) -> str:
         place = place_of(error) or self.file.name
-        return f"--system {shown_line(self.name, 100)}: {what}() of {place} {what_came(error)}"
+        return f"{shown_line(self.given, 120)}: {what}() of {place} {what_came(error)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,15 +17,17 @@ from benchkit.systems.guarding import guarded
 from benchkit.systems.system import System, SystemOptions
 from benchkit.tasks.modules import load_module, module_name_of
 
+GIVEN_AS = "--system"
 
-def split_name(name: str) -> tuple[str, str]:
-    """(module, rest) of a system's name, cut at the first colon. Raises Unusable."""
+
+def split_name(name: str, given_as: str = GIVEN_AS) -> tuple[str, str]:
+    """(module, rest) of a system's name, cut at the first colon. Raises Unusable, naming it as it was given."""
     module, colon, rest = name.partition(":")
     if module.endswith(".py") and module_name_of(module):
-        raise Unusable(f"--system {shown_line(name)}: a system is named after its module, not after the file: give "
+        raise Unusable(f"{given_as} {shown_line(name)}: a system is named after its module, not after the file: give "
                        f"{module_name_of(module)}:{shown_line(rest) or 'NAME'}")
     if not (module and colon and rest):
-        raise Unusable(f"--system {shown_line(name)}: a system is named module:name, such as model_triage:gemma "
+        raise Unusable(f"{given_as} {shown_line(name)}: a system is named module:name, such as model_triage:gemma "
                        f"or baselines:keywords")
     return module, rest
 
@@ -35,11 +37,11 @@ def is_baseline(name: str) -> bool:
     return name.startswith("baselines:")
 
 
-def load_system(name: str, options: SystemOptions, folders: Sequence[Path]) -> System:
-    """The system of that name, not opened yet. Raises Unusable."""
-    module_name, rest = split_name(name)
+def load_system(name: str, options: SystemOptions, folders: Sequence[Path], given_as: str = GIVEN_AS) -> System:
+    """The system of that name, not opened yet. Raises Unusable, naming it as it was given."""
+    module_name, rest = split_name(name, given_as)
     if module_name == "replay":
-        raise Unusable(f"--system {shown_line(name)}: a replay is judged, not recorded: "
+        raise Unusable(f"{given_as} {shown_line(name)}: a replay is judged, not recorded: "
                        f"python3 harness.py run --system {shown_line(name)}")
     if is_baseline(name):
         return baseline_system(rest, options)
@@ -49,13 +51,13 @@ def load_system(name: str, options: SystemOptions, folders: Sequence[Path]) -> S
     if module_name == "openai":
         from benchkit.systems.openai import openai_system
         return openai_system(rest, options)
-    return discreet(lambda quiet: _of_a_module(name, quiet, folders), options)
+    return discreet(lambda quiet: _of_a_module(name, quiet, folders, given_as), options)
 
 
-def _of_a_module(name: str, options: SystemOptions, folders: Sequence[Path]) -> System:
-    module_name, rest = split_name(name)
+def _of_a_module(name: str, options: SystemOptions, folders: Sequence[Path], given_as: str) -> System:
+    module_name, rest = split_name(name, given_as)
     module = load_module(module_name, folders)
     make = getattr(module, "system", None)
     if not callable(make):
         raise Unusable(f"{module_name}.py has no function system(name, options); see model_triage.py for the pattern")
-    return guarded(name, Path(str(module.__file__)), lambda: make(rest, options), options.clock)
+    return guarded(f"{given_as} {name}", Path(str(module.__file__)), lambda: make(rest, options), options.clock)

@@ -75,7 +75,7 @@ class OllamaSystem:
         """Reach the server, check that it is Ollama, and the model's digest. Raises Surroundings."""
         if is_cloud_name(self._model.tag):
             self._check_cloud("elsewhere")
-        version = version_of(self._client)
+        version = version_of(self._client, "--host or OLLAMA_HOST" if self._around.has_flags else "OLLAMA_HOST")
         try:
             models = installed(self._client, self._now() + CHECK_S)
         except NoAnswer as error:
@@ -134,7 +134,8 @@ class OllamaSystem:
     def _check_cloud(self, where: str) -> None:
         if not self._around.allow_cloud:
             raise Surroundings(f"{self._model.tag} runs {where}: the prompts would leave this machine; "
-                               f"add --allow-cloud if that is what you want")
+                               + ("add --allow-cloud if that is what you want" if self._around.has_flags else
+                                  "a board asks no such model"))
 
     def _not_installed(self, models: tuple[Served, ...]) -> str:
         names = [shown_line(model.tag, 80) for model in models]

@@ -203,7 +203,8 @@ class OpenAISystem:
     def _unasked(self, error: TrialError) -> Surroundings:
         url = self._client.address.url
         if error.type == "Unreachable":
-            return NoServer(f"no server at {url} ({error.message}): start it, name another with --host or {BASE_URL}")
+            named_by = f"--host or {BASE_URL}" if self._around.has_flags else BASE_URL
+            return NoServer(f"no server at {url} ({error.message}): start it, name another with {named_by}")
         wants_key = error.message.startswith("HTTP 401") and self._client.address.key is None
         hint = f"; the key goes into {API_KEY}" if wants_key else ""
         return Surroundings(f"{self._model.name} at {url} could not be asked: {error.stops or error.message}{hint}")

@@ -56,6 +56,7 @@ class System(Protocol):
 class SystemOptions:
     """What a door hands to every system. `say` takes a line for the person who waits (a sign of life).
 
+    `has_flags`: the door has --host and --allow-cloud, and an error may offer them.
     `task` is None where the cases are those of a question pack. `environment` holds addresses and keys by the names of
     their variables; it never shows when this is printed.
     """
@@ -67,4 +68,5 @@ class SystemOptions:
     cases: tuple[Case, ...]
     host: str | None = None
     allow_cloud: bool = False
+    has_flags: bool = True
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)

@@ -39,12 +39,12 @@ def read_cases(path: Path, named_by: str = "--cases FILE") -> tuple[Case, ...]:
     return cases
 
 
-def in_split(cases: Sequence[Case], split: str) -> tuple[Case, ...]:
+def in_split(cases: Sequence[Case], split: str, given_as: str = "--split") -> tuple[Case, ...]:
     """The cases of one split, in file order. Raises Unusable with the splits there are."""
     chosen = tuple(case for case in cases if case.split == split)
     if not chosen:
         known = ", ".join(dict.fromkeys(shown_line(case.split, 60) for case in cases))
-        raise Unusable(f"--split {shown_line(split, 60)}: no case has it; there are {known}")
+        raise Unusable(f"{given_as} {shown_line(split, 60)}: no case has it; there are {known}")
     return chosen
 
 
