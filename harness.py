@@ -12,7 +12,8 @@ is recorded first, by the same engine as bench.py, into a log beside --out.
 
 `compare` is a gate for automation. The candidate is refused (exit code 1) if its mean pass^1 is lower by more than
 --max-drop with a sign-flip p below --alpha, or if some of its trials are incomplete (unless --allow-incomplete); with
---strict, also if any case that passed every time does not any more. Lost cases are always listed.
+--strict, also if any case that passed every time does not any more, or is not there any more. Lost cases are always
+listed. Where too few cases differ for any p below --alpha, a fall is "not decided" (exit code 0).
 
 exit codes: 0 done, 1 the candidate is refused, 2 bad flags or files, a task that cannot be used, or runs that cannot
 be compared, 3 the surroundings (no server, another digest, disk full, log in use), 130 and 143 after a signal,
@@ -89,7 +90,7 @@ def add_compare_flags(compare: argparse.ArgumentParser) -> None:
                          help="allowed fall of mean pass^1 (.02: 2 points; default %(default)s)")
     compare.add_argument("--allow-incomplete", action="store_true", help="incomplete trials do not refuse it")
     compare.add_argument("--strict", action="store_true",
-                         help="refuse any case that passed every time and does not any more")
+                         help="refuse any case that passed every time and does not any more, or is not there any more")
     compare.add_argument("--out", metavar="FILE", help="write the answer and the comparison as JSON")
     compare.set_defaults(story=compare_runs)
 

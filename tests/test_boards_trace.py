@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchkit.basics.canonical import close_line
-from benchkit.basics.errors import Interrupted, Surroundings, Unusable
+from benchkit.basics.errors import BrokenOff, Interrupted, Surroundings, Unusable
 from benchkit.basics.values import JSON, Cell, Reply
 from benchkit.boards.trace_events import KNOWN_EVENT_TYPES, Event, SegmentKey, event_bytes, event_of
 from benchkit.boards.trace_file import TraceWriter
@@ -147,7 +147,7 @@ class Writing(InAFolder):
 
     def test_what_no_reader_would_take_never_gets_in(self) -> None:
         for text, wanted in (("\ud800", "a lone surrogate"), ("x" * 5_000_000, "more than a trace takes")):
-            with self.subTest(wanted), self.assertRaisesRegex(Unusable, wanted):
+            with self.subTest(wanted), self.assertRaisesRegex(BrokenOff, wanted):
                 self.batch.run({ROBOT: Robot([Reply(text)])})
         self.batch.run({ROBOT: Robot()})
         self.assertTrue(self.batch.verified().is_consistent)

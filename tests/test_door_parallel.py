@@ -76,8 +76,8 @@ class Recording(AtOnce):
         self.assertEqual(LANES, self.most)
         self.assert_once_each(6)
         asked = len(self.server.chats())
-        self.refused(self.bench("--retry-errors --trials 7").replace(f"--parallel {LANES}", "--parallel 1"), 2,
-                     "parallel: 4 -> null")
+        more = self.bench("--retry-errors").replace("--trials 6", "--trials 7")
+        self.refused(more.replace(f"--parallel {LANES}", "--parallel 1"), 2, "parallel: 4 -> null")
         self.assertEqual(asked, len(self.server.chats()))
 
     def test_numbers_that_cannot_be_are_refused(self) -> None:

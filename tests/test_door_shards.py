@@ -163,7 +163,8 @@ class Killed(RiverWithServer):
         self.server.delay_s = 0.03
         for index in (1, 2):
             log = self.folder / f"recorded/part-{index}.jsonl"
-            flags = self.flags.replace("smol.jsonl", log.name) + f" --trials 4 --quiet --shard {index}/2"
+            flags = self.flags.replace("smol.jsonl", log.name).replace("--trials 2", "--trials 4")
+            flags += f" --quiet --shard {index}/2"
             process = self.start(*flags.split())
             self.wait_for(lambda log=log: len(self.trials(log)) >= 2)  # type: ignore[misc]
             process.send_signal(signal.SIGKILL)
