@@ -264,6 +264,8 @@ class BadInput(BoardDoor):
                 told = self.refused(command)
                 self.assertIn("trace.jsonl: line 3", told)
                 self.assertIn('"model/thought"', told)
+                self.assertIn("put back the file as it was, or begin another batch: python3 board.py run JOB --fresh",
+                              told)
 
     def test_a_damaged_eval_file_is_told_only_where_it_is_read(self) -> None:
         self.well("run jobs/tiny.toml")
@@ -272,6 +274,23 @@ class BadInput(BoardDoor):
         self.assertIn("eval.jsonl, line 1: system is missing; it is derived", told)
         self.well("report jobs/tiny.toml")
         self.assertEqual(24, len(self.rows()))
+
+    def test_many_violations_are_named_up_to_a_number_and_counted(self) -> None:
+        self.job(trials="6")
+        self.well("run jobs/tiny.toml")
+
+        def change(events: list[dict[str, Any]]) -> None:
+            for event in events:
+                if event["type"] == "assistant/message":
+                    event["data"]["text"] = "better"
+        self.change_lines("trace.jsonl", change)
+        told = self.well("report jobs/tiny.toml", code=1)
+        self.assertIn("trace invariant violations: 72\n", told)
+        self.assertIn("  put back the file as it was, or begin another batch", told)
+        for name in ("board.md", "board.html"):
+            text = (self.batch() / name).read_text(encoding="utf-8")
+            self.assertEqual((49, 1), (text.count("is not its last message"), text.count("and 23 more")))
+            self.assertIn("run jobs/tiny.toml --fresh", text)
 
     def test_rows_that_were_edited_are_written_anew_and_counted(self) -> None:
         self.well("run jobs/tiny.toml")
@@ -396,7 +415,7 @@ class Secrets(BoardDoor):
     def test_its_values_are_used_and_appear_nowhere(self) -> None:
         (self.home / "keys.env").write_text(f"ROBOT_KEY={self.SECRET}\n")
         told = self.type("run jobs/tiny.toml")
-        self.assertRegex(told.stdout, r"robots:key +1\.000")
+        self.assertRegex(told.stdout, r"robots:key +100\.0")
         for text in (told.stdout, told.stderr, *(data.decode() for data in self.files().values())):
             self.assertNotIn(self.SECRET, text)
 
