@@ -30,14 +30,14 @@ from benchkit.reports.text import text_report
 from benchkit.reports.text_case import case_text
 from benchkit.reports.trials_csv import trials_csv
 from tests.chromium import MISSING, Chromium, OpenedPage
-from tests.corpus import BY_KIND, CORPUS
+from tests.corpus import BY_KIND, CORPUS, SCRIPTS, TERMINALS
 from tests.hostile_run import hostile_record
 from tests.markdown_tables import tables
 from tests.page_runs import Outline
 from tests.sample_board import sample_board
 
-STRIDE = 13
-"""A board has a dozen places for one text each: the corpus is turned by so many, until each text stood in each."""
+STRIDE = 26
+"""A board has a dozen places for one text each, and a few for all: it is made again, the corpus turned by so many."""
 ACTIVE = """script, img, iframe, object, embed, form, input, button, video, audio, link:not([href="data:,"]), base,
   svg a, foreignObject, [src], [srcset], [onload], [onerror], [onclick], [onfocus], [onmouseover], [ontoggle],
   [popover]"""
@@ -161,8 +161,9 @@ class AsText(unittest.TestCase):
     def test_a_terminal_is_sent_nothing_but_letters_and_line_ends(self) -> None:
         texts = [text_report(self.runs, side=side_by_side(self.runs)),
                  *(case_text(self.runs[0], case.id) for case in self.record.cases)]
-        with mock.patch("tests.sample_board.HOSTILE", turned(STRIDE)):
-            texts.append("\n".join(ranking_lines(sample_board())))
+        for text in (*TERMINALS, *SCRIPTS[-6:]):
+            with mock.patch("tests.sample_board.HOSTILE", (text,) * 12):
+                texts.append("\n".join(ranking_lines(sample_board())))
         for text in texts:
             self.assertEqual(shown(text), text)
 

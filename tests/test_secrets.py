@@ -82,7 +82,7 @@ class OllamaWithAPassword(RiverWithServer, Unseen):
     def river(self) -> str:
         """All that is printed on the way from a run to its reports."""
         return "".join(map(self.told, (
-            self.bench(), self.bench("--retry-errors --limit 1"), "bench.py --log recorded/smol.jsonl --status",
+            self.bench(), "bench.py --log recorded/smol.jsonl --status",
             "harness.py run --system replay:recorded/smol.json --out runs/smol.json",
             f"report.py runs/smol.json --case {self.ids[0]}",
             "report.py runs/smol.json --html a.html --markdown a.md --csv a.csv --junit a.xml --out a.json")))
@@ -103,11 +103,15 @@ class OllamaWithAPassword(RiverWithServer, Unseen):
 
     def test_a_server_that_echoes_it_in_any_way_is_not_repeated(self) -> None:
         for secret in (PASSWORD, BASIC):
-            for name, fault in echoes(secret).items():
-                with self.subTest(name, secret=secret):
-                    self.clear()
-                    self.server.next(fault, fault)
-                    self.assert_river_unseen()
+            with self.subTest(secret):
+                self.clear()
+                faults = echoes(secret)
+                left = list(faults.values())
+                self.server.on_chat = lambda seen, left=left: (  # type: ignore[misc]
+                    self.server.next(left.pop(0)) if left and seen.body["options"]["num_predict"] != 1 else None)
+                self.flags = f"--system {MODEL} --log recorded/smol.jsonl --trials {-(-len(faults) // 3)}"
+                self.assert_river_unseen()
+                self.assertEqual([], left)
 
     def test_what_a_server_says_of_itself_is_not_repeated_either(self) -> None:
         model = {"name": "smollm2:135m", "model": "smollm2:135m", "digest": "5a" * 32, "context_length": 4096}

@@ -14,10 +14,20 @@ from benchkit.boards.trace_reading import MEND
 from benchkit.reports.figures_as_text import NOT_AVAILABLE
 
 _MOST_NAME = 40
+_MOST_LETTERS = 2000
+
+
+def _plain(line: str) -> str:
+    # names of packs, questions and models are in it
+    return shown_line(line, _MOST_LETTERS)
 
 
 def verification_lines(verification: Verification) -> Iterator[str]:
     """`trace self-consistent`, or how many invariants are violated and each violation by name."""
+    return map(_plain, _verification(verification))
+
+
+def _verification(verification: Verification) -> Iterator[str]:
     yield verification.headline
     for violation in verification.violations:
         yield f"  {violation}"
@@ -32,6 +42,10 @@ def verification_lines(verification: Verification) -> Iterator[str]:
 
 def ranking_lines(board: Board) -> Iterator[str]:
     """A line for each system, best first, and what must be known to read them."""
+    return map(_plain, _ranking(board))
+
+
+def _ranking(board: Board) -> Iterator[str]:
     rows = [("rank", "system", "headline %", "95 %", "hard gates", "judged")]
     rows += [_row(one) for one in board.ranking]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
