@@ -123,7 +123,7 @@ class TheGame(unittest.TestCase):
             (toy_pack(payload=lambda case, geometry: {1, 2}),  # type: ignore[arg-type,return-value]
              "pack toys, case toy-1: payload gives something that is not JSON"),
             (toy_pack(messages=lambda *given: []), "pack toys, case toy-1: messages is not a list of at least one"),
-            (toy_pack(messages=broken), "pack toys, case toy-1: messages or schema raised KeyError"),
+            (toy_pack(messages=broken), "pack toys, case toy-1: messages raised KeyError"),
             (toy_pack(turn=broken), "pack toys, case toy-1: turn raised KeyError: 'no colour'"),
         ):
             with self.subTest(wanted), self.assertRaisesRegex(Unusable, f"^{wanted}"):

@@ -81,7 +81,7 @@ def story_lines(found: FoundBatch, cell: Cell) -> Iterator[str]:
     """One trial as a story. Raises Unusable for a case, a system or a trial that the batch does not have."""
     log = log_of(found)
     if log is None:
-        raise Unusable(f"{shown_path(found.folder)}: nothing is recorded yet; board.py run JOB records")
+        raise Unusable(f"{shown_path(found.folder)}: nothing is recorded yet; python3 board.py run JOB records")
     plan = log.planned()
     if cell.case not in {case.id for case in plan.cases}:
         raise Unusable(f"--case {shown_line(cell.case, 80)}: the batch asks "
