@@ -58,6 +58,9 @@ class Publishing(BoardDoor):
         put_pack(self.home, judges=JUDGES.replace("len(answer) <= 4 else 0.5", "len(answer) <= 3 else 0.25"))
         self.assertIn("--apply writes it", self.well(f"recompute {self.batch().name}"))
         self.assertIn("is published, and stays as it is", self.refused(f"recompute {self.batch().name} --apply"))
+        told = self.well("report jobs/tiny.toml")
+        self.assertIn("track short: its judge changed", told)
+        self.assertNotIn("--apply", told)
 
     def test_a_status_that_was_not_earned_is_refused_by_report(self) -> None:
         for limit, told in (("--limit 5", "19 of 24 planned cells are not run"),

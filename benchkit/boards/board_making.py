@@ -134,13 +134,14 @@ def _banners(findings: Findings) -> Iterator[Banner]:
         yield Banner(ALTERED, "The questions are not as this batch was made with. Answers were judged by the altered "
                               "ones.", tuple(findings.altered))
     differences, mixed = scoring_differences(findings), mixed_scorings(findings)
+    # a published batch stays as it was judged
+    mend = None if findings.found.batch.status == PUBLISHED else str(Command(PROG, ("recompute", name, "--apply")))
     if mixed:
         yield Banner(MIXED, "Answers stand here under two scorings, which cannot be compared; no ranks are given until "
-                            "all are judged alike.", (*mixed, *differences),
-                     str(Command(PROG, ("recompute", name, "--apply"))))
+                            "all are judged alike.", (*mixed, *differences), mend)
     elif differences:
         yield Banner(SCORING, "The judges have changed since these answers were judged; the values are those of the "
-                              "judges of then.", differences, str(Command(PROG, ("recompute", name, "--apply"))))
+                              "judges of then.", differences, mend)
     yield from _unread(findings)
     if findings.left or (findings.never_run and findings.found.batch.status != PUBLISHED):
         yield _open(findings)
