@@ -1,4 +1,4 @@
-"""README.md is true: its commands run, its outputs are what they print, its table has the flags, its tree the folder."""
+"""README.md is true: its commands run and print what it says, its table has the flags, its tree is the folder."""
 from __future__ import annotations
 
 import os
@@ -8,7 +8,6 @@ import subprocess
 import sys
 import unittest
 from dataclasses import dataclass
-from pathlib import Path
 
 from model_triage import MODELS
 from tests.doors import ROOT
