@@ -31,6 +31,9 @@ from tests.hostile_servers import CHUNKED, FLOODS, JUDGED, MODEL, OK, QUICK, SLO
 from tests.river import RiverWithServer
 
 TIMEOUT_S = 0.5
+LONG_S = 10.0
+"""For what ends by itself, however busy the machine is."""
+RUN_S = 1.5
 MOST_MEMORY = 200 * 2**20
 SCRIPT = """
 import sys, time
@@ -87,14 +90,14 @@ def outcome_of(fault: Fault, limit_s: float = TIMEOUT_S) -> Outcome:
 
 
 class OneTrial(unittest.TestCase):
-    def assert_each(self, attacks: Mapping[str, Attack], at_once: int) -> None:
+    def assert_each(self, attacks: Mapping[str, Attack], at_once: int, limit_s: float = TIMEOUT_S) -> None:
         with ThreadPoolExecutor(at_once) as pool:
-            outcomes = pool.map(outcome_of, (attack.fault for attack in attacks.values()))
+            outcomes = pool.map(lambda attack: outcome_of(attack.fault, limit_s), attacks.values())
             for (name, attack), outcome in zip(attacks.items(), outcomes, strict=True):
                 with self.subTest(name):
                     self.assertEqual(attack.outcome, outcome.name, outcome.message)
                     self.assertIn(outcome.name, (JUDGED, *ERROR_TYPES))
-                    self.assertLess(outcome.seconds, TIMEOUT_S + 1.0)
+                    self.assertLess(outcome.seconds, limit_s + 1.0)
                     self.assertEqual(shown_line(outcome.message, 1000), outcome.message)
 
     def test_a_server_that_never_ends_is_left_in_time(self) -> None:
@@ -104,14 +107,14 @@ class OneTrial(unittest.TestCase):
         self.assert_each(FLOODS, 1)
 
     def test_what_is_no_reply_has_its_name(self) -> None:
-        self.assert_each(QUICK, 4)
+        self.assert_each(QUICK, 4, LONG_S)
 
     def test_a_redirect_leads_nowhere(self) -> None:
         with FakeOllama() as elsewhere:
             for code in (301, 302, 303, 307, 308):
                 with self.subTest(code):
-                    outcome = outcome_of(fake_ollama.raw_bytes(
-                        b"HTTP/1.1 %d X\r\nLocation: http://%s/api/chat\r\n\r\n" % (code, elsewhere.host.encode())))
+                    place = f"HTTP/1.1 {code} X\r\nLocation: http://{elsewhere.host}/api/chat\r\n\r\n"
+                    outcome = outcome_of(fake_ollama.raw_bytes(place.encode()), LONG_S)
                     self.assertEqual("ServerError", outcome.name)
                     self.assertIn(f"HTTP {code}, a redirect, which is not followed", outcome.message)
             self.assertEqual([], elsewhere.seen)
@@ -119,7 +122,7 @@ class OneTrial(unittest.TestCase):
     def test_no_message_of_an_error_quotes_more_than_a_little(self) -> None:
         for fault in (fake_ollama.status(500, "x" * 100_000), fake_ollama.lines(b"x" * 100_000),
                       fake_ollama.lines(b'{"error":"' + b"x" * 100_000 + b'"}')):
-            self.assertLess(len(outcome_of(fault).message), 1000)
+            self.assertLess(len(outcome_of(fault, LONG_S).message), 1000)
 
 
 class LooksOfTheServer(unittest.TestCase):
@@ -153,7 +156,7 @@ class LooksOfTheServer(unittest.TestCase):
                 system = system_at(server)
                 server.paths["/api/tags"] = fault
                 with self.assertRaises(TrialError) as caught:
-                    system.answer(Request("a", 1, 1, 1001, (), None, time.monotonic() + TIMEOUT_S))
+                    system.answer(Request("a", 1, 1, 1001, (), None, time.monotonic() + RUN_S))
                 self.assertIn(caught.exception.type, ("Unreachable", "ModelChanged"))
                 self.assertIsNotNone(caught.exception.partial)
                 self.assertTrue(caught.exception.message.isprintable())
@@ -206,7 +209,7 @@ class Runs(RiverWithServer):
     """The same through the door."""
 
     ATTACKS: Mapping[str, Attack] = {
-        "a text without an end": Attack(fake_ollama.stalls("Hel", TIMEOUT_S + 0.1), "Timeout"),
+        "a text without an end": Attack(fake_ollama.stalls("Hel", RUN_S + 0.1), "Timeout"),
         **{name: {**FLOODS, **QUICK}[name] for name in (
             "a gzip bomb", "HTML", "nested 100,000 deep", "an answer of another model", "a reset in the middle",
             "one line for ever", "trailers for ever", "UTF-16", "status 500", "no HTTP", "half a letter, escaped",
@@ -222,14 +225,14 @@ class Runs(RiverWithServer):
                 self.server.next(faults.pop(0))
 
         self.server.on_chat = attacked
-        stdout = self.well(self.bench(f"--trials {trials} --timeout-s {TIMEOUT_S} --quiet",
+        stdout = self.well(self.bench(f"--trials {trials} --timeout-s {RUN_S} --quiet",
                                       self.flags.replace("--trials 2", "")))
         self.assertIn("every planned trial ran", stdout)
         lines = [line for line in self.lines() if line["kind"] == "trial"]
         for (name, attack), line in zip(self.ATTACKS.items(), lines, strict=True):
             with self.subTest(name):
                 self.assertEqual(attack.outcome, line["error"]["type"] if "error" in line else JUDGED)
-                self.assertLess(line["latency_s"] or 0.0, TIMEOUT_S + 1.0)
+                self.assertLess(line["latency_s"] or 0.0, RUN_S + 1.0)
         self.assertEqual(self.every_cell(trials), self.trials())
         self.well("harness.py run --system replay:recorded/smol.json --out runs/smol.json")
         self.well("report.py runs/smol.json --html a.html --markdown a.md --csv a.csv --junit a.xml --out a.json")

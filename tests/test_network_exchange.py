@@ -145,6 +145,19 @@ class Exchanges(unittest.TestCase):
         time.sleep(0.5)
         self.assertLessEqual(threading.active_count(), before)
 
+    def test_an_abandoned_flood_leaves_no_thread_behind_and_lets_the_server_go(self) -> None:
+        before = threading.active_count()
+        for name, fault in (
+                ("interim responses", fake_ollama.endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n")),
+                ("trailers", fake_ollama.endless(CHUNKED + b"0\r\n", b"X-A: a\r\n")),
+                ("empty lines", fake_ollama.endless(CHUNKED, b"1\r\n\n\r\n"))):
+            with self.subTest(name):
+                self.get(fault, 0.2)
+                end = time.monotonic() + 3.0
+                while threading.active_count() > before and time.monotonic() < end:
+                    time.sleep(0.02)
+                self.assertLessEqual(threading.active_count(), before)
+
     def test_a_server_that_takes_no_connection_is_a_timeout(self) -> None:
         with socket.socket() as full:
             full.bind(("127.0.0.1", 0))

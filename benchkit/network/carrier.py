@@ -5,11 +5,12 @@ Only this module opens sockets. What does not live here: waiting, deadlines and 
 from __future__ import annotations
 
 import http.client
+import io
 import queue
 import socket
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from benchkit.basics.clock import Clock
 from benchkit.basics.names import shown_line
@@ -128,7 +129,7 @@ class Carrier:
         if self.is_shut:
             return Ending.CUT, ""
         connection = http.client.HTTPConnection(self.address.host, self.address.port)
-        connection.sock = self.socket
+        connection.sock = _Watched(self, self.socket)
         self.events.put(Sent(self.clock.monotonic()))
         connection.request(self.call.method, self.address.prefix + self.call.path, self.call.body, self._headers())
         response = connection.getresponse()
@@ -170,6 +171,40 @@ class Carrier:
         if announced is None:
             return Ending.WHOLE if response.chunked else Ending.CLOSED
         return Ending.WHOLE if read >= announced else Ending.CUT
+
+
+class _Watched:
+    """The socket as http.client needs it: at its end once the request is given up, whatever still comes.
+
+    After a shutdown Linux hands out what the other side goes on to send: a flood of headers, interim responses or
+    trailers, which http.client reads by itself, would keep the thread and the server busy for ever.
+    """
+
+    def __init__(self, carrier: Carrier, made: socket.socket) -> None:
+        self._carrier, self._socket = carrier, made
+
+    def sendall(self, data: bytes) -> None:
+        """Send all of it."""
+        self._socket.sendall(data)
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        """What is read from."""
+        return io.BufferedReader(_WatchedReader(self._carrier, self._socket))
+
+    def close(self) -> None:
+        """The carrier closes it."""
+
+
+class _WatchedReader(io.RawIOBase):
+    def __init__(self, carrier: Carrier, made: socket.socket) -> None:
+        super().__init__()
+        self._carrier, self._socket = carrier, made
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return 0 if self._carrier.is_shut else self._socket.recv_into(buffer)
 
 
 def _first_connection(address: Address, patience: float) -> socket.socket:
