@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+PYTHON = (sys.executable, "-S")
+"""What runs a door: without `site`, since a door needs nothing that is installed, and starts sooner."""
+PYTHON3 = f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n'
+"""The same as a script that a shell can find as `python3`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,14 @@ def door(folder: Path, name: str, *flags: str | Path, environment: dict[str, str
     """Run a door in a folder, isolated from the environment of the tests."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "OLLAMA"))}
     found = subprocess.run(
-        [sys.executable, str(ROOT / name), *map(str, flags)], cwd=folder, capture_output=True, check=False,
+        [*PYTHON, str(ROOT / name), *map(str, flags)], cwd=folder, capture_output=True, check=False,
         env={**kept, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": "utf-8", **(environment or {})}, timeout=60)
     return Told(found.returncode, found.stdout.decode(), found.stderr.decode())
+
+
+def put_python3(folder: Path) -> None:
+    """Make a folder, for the PATH of a shell, whose `python3` is this one."""
+    folder.mkdir(exist_ok=True)
+    python = folder / "python3"
+    python.write_text(PYTHON3, encoding="utf-8")
+    python.chmod(0o755)

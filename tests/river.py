@@ -11,7 +11,6 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -25,7 +24,7 @@ import harness
 import outputs_digest
 import report
 from benchkit.basics.canonical import close_line, is_whole
-from tests.doors import ROOT, Told
+from tests.doors import PYTHON, ROOT, Told
 from tests.fake_ollama import FakeOllama
 from tests.test_tasks_task import InAFolder
 
@@ -116,7 +115,7 @@ class River(InAFolder):
         """bench.py as a process of its own; killed at the end if it still runs."""
         environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
         process = subprocess.Popen(
-            [*prefix, sys.executable, str(ROOT / "bench.py"), *flags], cwd=self.folder,
+            [*prefix, *PYTHON, str(ROOT / "bench.py"), *flags], cwd=self.folder,
             env={**environment, "PYTHONDONTWRITEBYTECODE": "1"},
             **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more})
         self.addCleanup(process.wait)

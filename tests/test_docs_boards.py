@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 from collections.abc import Iterable
@@ -17,6 +16,7 @@ from benchkit.boards.board_page import board_page
 from benchkit.boards.trace_events import KNOWN_EVENT_TYPES
 from benchkit.boards.trace_invariants import INVARIANTS
 from benchkit.boards.usage import CACHE_ONLY, NOT_REPORTED
+from tests.doors import put_python3
 from tests.sample_board import sample_board
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -107,10 +107,9 @@ class TheCommands(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             home, tools = Path(folder) / "kit", Path(folder) / "tools"
             shutil.copytree(ROOT, home, ignore=LEFT_OUT)
-            tools.mkdir()
-            (tools / "python3").symlink_to(sys.executable)
+            put_python3(tools)
             surroundings = {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "OLLAMA_HOST": "127.0.0.1:1",
-                            "PYTHONDONTWRITEBYTECODE": "1"}
+                            "PYTHONPYCACHEPREFIX": str(Path(folder) / "bytecode")}
             for block in BLOCKS:
                 with self.subTest(block=block):
                     done = subprocess.run(["sh", "-euc", block], cwd=home, env=surroundings, capture_output=True,

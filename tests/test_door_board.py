@@ -14,7 +14,7 @@ from unittest import mock
 
 from tests.board_door import GATE, BoardDoor
 from tests.boards_packs import PACK, put_pack
-from tests.doors import ROOT
+from tests.doors import PYTHON, ROOT
 from tests.fake_ollama import FakeOllama
 
 
@@ -123,7 +123,7 @@ class Stopped(BoardDoor):
     def start(self, command: str) -> subprocess.Popen[bytes]:
         environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
         process = subprocess.Popen(
-            [sys.executable, str(ROOT / "board.py"), *command.split()], cwd=self.home, stdout=subprocess.PIPE,
+            [*PYTHON, str(ROOT / "board.py"), *command.split()], cwd=self.home, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, env={**environment, "PYTHONDONTWRITEBYTECODE": "1"})
         self.addCleanup(process.kill)
         return process
@@ -539,7 +539,7 @@ class FreshCopy(unittest.TestCase):
                     shutil.copy(source, home)
             start = time.monotonic()
             first, second = (subprocess.run(
-                [sys.executable, "board.py", "run", "jobs/example.toml", "--offline"], cwd=home, check=True,
+                [*PYTHON, "board.py", "run", "jobs/example.toml", "--offline"], cwd=home, check=True,
                 capture_output=True, text=True, timeout=60).stdout for _ in range(2))
             self.assertLess(time.monotonic() - start, 60)
         self.assertIn(": 288 new cells, 0 of 288 planned cells left\ntrace self-consistent\n", first)

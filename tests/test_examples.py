@@ -12,7 +12,7 @@ from pathlib import Path
 import bench
 from benchkit.recordings.digests import digests_of
 from benchkit.recordings.recording import Recording, read_recording
-from tests.doors import ROOT, door
+from tests.doors import ROOT, door, put_python3
 
 EXAMPLES = ROOT / "examples"
 SCRIPTS = sorted([*EXAMPLES.glob("*.sh"), *EXAMPLES.glob("slurm/*")])
@@ -38,8 +38,10 @@ class Scripts(unittest.TestCase):
             found = subprocess.run(["bash", str(EXAMPLES / name), *words], capture_output=True, check=False)
             self.assertEqual((2, b""), (found.returncode, found.stdout), found.stderr)
 
-    def shared_out(self, log: Path, machines: str, path: str = "") -> Recording:
-        environment = {**os.environ, "PATH": f"{path}{os.pathsep}{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
+    def shared_out(self, log: Path, machines: str) -> Recording:
+        put_python3(self.folder)
+        environment = {**os.environ, "PATH": f"{self.folder}{os.pathsep}{os.environ['PATH']}",
+                       "PYTHONDONTWRITEBYTECODE": "1"}
         found = subprocess.run(["bash", str(EXAMPLES / "parallel.sh"), str(log), "3", machines, *RUN],
                                capture_output=True, check=False, env=environment)
         self.assertEqual((0, b""), (found.returncode, found.stderr), found.stdout)
@@ -52,7 +54,7 @@ class Scripts(unittest.TestCase):
         (self.folder / "ssh").write_text(SSH, encoding="utf-8")
         (self.folder / "ssh").chmod(0o755)
         for log, machines in (("here.jsonl", ":"), ("by ssh.jsonl", "ada,bob")):
-            shared = self.shared_out(self.folder / log, machines, str(self.folder))
+            shared = self.shared_out(self.folder / log, machines)
             self.assertEqual(digests_of(one), digests_of(shared))
         self.assertEqual({"ada", "bob"}, set((self.folder / "ssh.hosts").read_text(encoding="utf-8").split()))
 

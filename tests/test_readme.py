@@ -10,7 +10,7 @@ import unittest
 from dataclasses import dataclass
 
 from model_triage import MODELS
-from tests.doors import ROOT
+from tests.doors import ROOT, put_python3
 from tests.fake_ollama import FakeOllama
 from tests.river import NOWHERE
 from tests.test_tasks_task import InAFolder
@@ -52,13 +52,10 @@ class Commands(InAFolder):
         self.tree = self.folder / "tree"
         shutil.copytree(ROOT, self.tree, ignore=NOT_COPIED)
         binaries = self.folder / "bin"
-        binaries.mkdir()
-        python = binaries / "python3"
-        python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
-        python.chmod(0o755)
+        put_python3(binaries)
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "OLLAMA"))}
-        self.environment = {**kept, "PATH": f"{binaries}{os.pathsep}{kept['PATH']}", "PYTHONDONTWRITEBYTECODE": "1",
-                            "OLLAMA_HOST": NOWHERE}
+        self.environment = {**kept, "PATH": f"{binaries}{os.pathsep}{kept['PATH']}",
+                            "PYTHONPYCACHEPREFIX": str(self.folder / "bytecode"), "OLLAMA_HOST": NOWHERE}
 
     def type(self, command: str, host: str = NOWHERE) -> subprocess.CompletedProcess[str]:
         """What the shell says; a command in the background is waited for."""

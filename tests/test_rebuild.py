@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import RUN_DESCRIPTION_FIELDS
-from tests.doors import ROOT
+from tests.doors import PYTHON, ROOT
 from tests.test_readme import NOT_COPIED, README
 from tests.test_tasks_task import InAFolder
 
@@ -46,8 +46,9 @@ class Rebuilt(InAFolder):
         shutil.copytree(ROOT, tree, ignore=NOT_COPIED)
         for name in made_files(tree):
             (tree / name).unlink()
+        kept = {"PYTHONPYCACHEPREFIX": str(self.folder / "bytecode")}
         for _, *words in rebuild_commands():
-            subprocess.run([sys.executable, *words], cwd=tree, env={**os.environ, **surroundings}, check=True,
+            subprocess.run([*PYTHON, *words], cwd=tree, env={**os.environ, **kept, **surroundings}, check=True,
                            capture_output=True, timeout=120)
         return made_files(tree)
 
