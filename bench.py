@@ -176,6 +176,7 @@ def record_and_show(options: argparse.Namespace, start: float, words: "Sequence[
     path = log_path(options, shard)
     refuse_other(path.with_suffix(".json"), "recording")
     log = log_at(path, options.accept_damage)
+    refuse_strange_modules(options, log, words)
     task = load_task(task_name(options, log), edges.folders)
     order = order_of(wish_of(options, path, log, words, shard), task, edges)
     if options.dry_run:
@@ -211,6 +212,31 @@ def task_name(options: argparse.Namespace, log: "TrialLog | None") -> str:
     """--task, or that of the log, or the default."""
     planned = None if log is None else log.plan
     return str(options.task or (planned.task.module if planned else door.DEFAULT_TASK))
+
+
+def refuse_strange_modules(options: argparse.Namespace, log: "TrialLog | None", words: "Sequence[str]") -> None:
+    """A log names its task and system, but a stranger's module is imported only by a name that a person typed."""
+    from benchkit.basics.command import Command
+    from benchkit.basics.errors import Unusable
+    from benchkit.basics.names import shown_line
+
+    if log is None or log.plan is None:
+        return
+    recorded = {"--task": log.plan.task.module, "--system": log.plan.systems[0]}
+    given = {"--task": options.task, "--system": options.system}
+    strange = {flag: name for flag, name in recorded.items()
+               if given[flag] is None and name.partition(":")[0] not in SHIPPED_MODULES}
+    command = Command(words[0], tuple(words[1:]))
+    for flag, name in strange.items():
+        command = command.having(flag, name)
+    if strange:
+        named = " ".join(f"{flag} {shown_line(name, 80)}" for flag, name in strange.items())
+        raise Unusable(f"{log.path}: it was recorded with {named}; a module is never imported because a log names it, "
+                       f"so say it yourself: {command}")
+
+
+SHIPPED_MODULES = ("triage_task", "model_triage", "baselines", "ollama", "openai")
+"""What a log may name by itself: the kit's own, and the example."""
 
 
 def wish_of(options: argparse.Namespace, path: "Path", log: "TrialLog | None", words: "Sequence[str]",

@@ -1,0 +1,53 @@
+"""A log from a stranger names a task and a system; neither is imported unless a person types it."""
+from __future__ import annotations
+
+from tests.river import River
+
+MARK = "import pathlib\npathlib.Path('imported').touch()\n"
+STRANGE_TASK = MARK + '''
+NAME, VERSION = "strange", "1"
+def messages(case): return [{"role": "user", "content": case.id}]
+def schema(): return None
+def check(case, output): return {"any": True}
+'''
+STRANGE_SYSTEM = MARK + '''
+from benchkit.basics.values import Reply
+class Yes:
+    def open(self): return {"server": None, "server_version": None}
+    def settings(self): return {}
+    def warm(self): return 0.0
+    def answer(self, request): return Reply(output="yes")
+    def close(self): pass
+def system(name, options): return Yes()
+'''
+
+
+class StrangeLog(River):
+    def setUp(self) -> None:
+        super().setUp()
+        (self.folder / "strange_task.py").write_text(STRANGE_TASK, encoding="utf-8")
+        (self.folder / "strange_system.py").write_text(STRANGE_SYSTEM, encoding="utf-8")
+        self.typed_words = "--task strange_task --system strange_system:yes"
+        self.well(f"bench.py {self.typed_words} --trials 2 --log recorded/smol.jsonl --quiet")
+        (self.folder / "imported").unlink()
+
+    def test_neither_module_of_a_log_is_imported_and_the_command_that_names_them_is_offered(self) -> None:
+        for more in ("", " --trials 3", " --dry-run", " --retry-errors"):
+            with self.subTest(more=more):
+                told = self.type(f"bench.py --log recorded/smol.jsonl{more}")
+                self.assertEqual((2, ""), (told.code, told.stdout))
+                self.assertIn(self.typed_words, told.stderr)
+                self.assertEqual(1, told.stderr.count("\n"))
+                self.assertFalse((self.folder / "imported").exists())
+
+    def test_typed_they_are_imported_and_the_run_goes_on(self) -> None:
+        self.assertIn("3 of 3 cases pass every time", self.well(
+            f"bench.py --log recorded/smol.jsonl {self.typed_words} --trials 3 --quiet"))
+        self.assertTrue((self.folder / "imported").exists())
+
+    def test_what_needs_no_module_imports_none(self) -> None:
+        for command in ("bench.py --log recorded/smol.jsonl --status",
+                        "bench.py --log recorded/smol.jsonl --convert recorded/other.json",
+                        "outputs_digest.py recorded/smol.jsonl"):
+            self.well(command)
+        self.assertFalse((self.folder / "imported").exists())
