@@ -48,6 +48,12 @@ def typed(words: Sequence[str]) -> Told:
     return Told(code, stdout.getvalue(), stderr.getvalue())
 
 
+def typed_in(folder: Path, *words: str) -> Told:
+    """Type `DOOR FLAG ...` in a folder, in this process: that is 10 times as fast as a process of its own."""
+    with contextlib.chdir(folder):
+        return typed(words)
+
+
 class River(InAFolder):
     """A folder with three cases of the inbox (and one of its test split), and the doors."""
 

@@ -12,6 +12,7 @@ from benchkit.recordings.run_record import RunRecord, run_record_bytes
 from tests.comparison_samples import BETTER, WORSE, with_case
 from tests.doors import Told, door
 from tests.reports_samples import record
+from tests.river import typed_in
 
 
 class Comparing(unittest.TestCase):
@@ -26,7 +27,7 @@ class Comparing(unittest.TestCase):
                 *flags: str) -> Told:
         self.write("base", base)
         self.write("candidate", candidate)
-        return door(self.folder, "harness.py", "compare", "base.json", "candidate.json", *flags)
+        return typed_in(self.folder, "harness.py", "compare", "base.json", "candidate.json", *flags)
 
     def check(self, told: Told, code: int, first: str) -> None:
         self.assertEqual((code, ""), (told.code, told.stderr))
@@ -111,7 +112,7 @@ class WhatCannotBeCompared(Comparing):
                 (("base.json", "base.json", "--colour"), "--colour"),
                 (("base.json", "base.json", "--out", "base.json"), "--out base.json: this is one of the two")):
             with self.subTest(flags=flags):
-                self.refused(door(self.folder, "harness.py", "compare", *flags), words)
+                self.refused(typed_in(self.folder, "harness.py", "compare", *flags), words)
 
 
 class TheFile(Comparing):
@@ -121,7 +122,7 @@ class TheFile(Comparing):
         gate = json.loads((self.folder / "gate.json").read_bytes())
         self.assertEqual((1, False, ["drop", "strict"]), (
             gate["gate"], gate["accepted"], [one["code"] for one in gate["results"] if one["broken"]]))
-        reported = door(self.folder, "report.py", "base.json", "candidate.json", "--out", "report.json")
+        reported = typed_in(self.folder, "report.py", "base.json", "candidate.json", "--out", "report.json")
         self.assertEqual(0, reported.code, reported.stderr)
         report = json.loads((self.folder / "report.json").read_bytes())
         self.assertEqual(report["comparisons"], [gate["comparison"]])
@@ -166,7 +167,7 @@ class SeveralRunsAtTheReport(Comparing):
     def report(self, *flags: str) -> Told:
         self.write("base", BETTER)
         self.write("candidate", WORSE)
-        return door(self.folder, "report.py", "base.json", "candidate.json", *flags)
+        return typed_in(self.folder, "report.py", "base.json", "candidate.json", *flags)
 
     def test_they_stand_side_by_side_before_each_of_them(self) -> None:
         told = self.report()
@@ -181,13 +182,13 @@ class SeveralRunsAtTheReport(Comparing):
 
     def test_a_margin_needs_two_runs_and_a_share(self) -> None:
         self.report()
-        self.refused(door(self.folder, "report.py", "base.json", "--margin", ".05"), "--margin", "at least two")
-        self.refused(door(self.folder, "report.py", "base.json", "candidate.json", "--margin", "5"), "--margin")
+        self.refused(typed_in(self.folder, "report.py", "base.json", "--margin", ".05"), "--margin", "at least two")
+        self.refused(typed_in(self.folder, "report.py", "base.json", "candidate.json", "--margin", "5"), "--margin")
 
     def test_runs_that_cannot_be_compared_are_reported_each_with_the_reason(self) -> None:
         self.write("base", BETTER)
         self.write("other", {"else": "+-"})
-        told = door(self.folder, "report.py", "base.json", "other.json", "--out", "report.json")
+        told = typed_in(self.folder, "report.py", "base.json", "other.json", "--out", "report.json")
         self.assertEqual((0, ""), (told.code, told.stderr))
         self.assertIn("other and base are not compared: they have no case in common", told.stdout)
         self.assertIn("== other: toys:robot", told.stdout)

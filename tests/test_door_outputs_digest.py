@@ -14,6 +14,7 @@ from benchkit.trial_log.reader import read_log
 from tests.doors import Told, door
 from tests.logs_samples import Session, altered, broken, put_log
 from tests.recordings_samples import mixed_outcomes, reply, toy
+from tests.river import typed_in
 from tests.test_tasks_task import InAFolder
 
 FIRST_TRIAL_LINE = 4
@@ -27,7 +28,7 @@ class AtTheDoor(InAFolder):
         self.log = put_log(self.folder / "robot.jsonl", self.task, self.cases, mixed_outcomes(), "budget")
 
     def digest(self, *flags: str) -> Told:
-        return door(self.folder, "outputs_digest.py", *flags)
+        return typed_in(self.folder, "outputs_digest.py", *flags)
 
     def refused(self, told: Told, words: str) -> None:
         self.assertEqual((2, ""), (told.code, told.stdout))
