@@ -5,7 +5,6 @@ import io
 import json
 import os
 import subprocess
-import sys
 import unittest
 from dataclasses import replace
 from unittest.mock import patch
@@ -14,7 +13,7 @@ from benchkit.reports.run_report import report_of
 from benchkit.reports.text import text_report
 from benchkit.reports.text_case import case_text
 from benchkit.reports.wire import report_bytes
-from tests.doors import ROOT, Told
+from tests.doors import PYTHON, ROOT, Told
 from tests.report_door import ReportDoorTest, call
 from tests.reports_samples import WORKED_SUITE, record
 
@@ -137,7 +136,7 @@ class WhatItRefuses(ReportDoorTest):
 
 class AsAProgram(ReportDoorTest):
     def start(self, *arguments: str, **more: object) -> Told:
-        done = subprocess.run([sys.executable, str(ROOT / "report.py"), *arguments], capture_output=True, text=True,
+        done = subprocess.run([*PYTHON, str(ROOT / "report.py"), *arguments], capture_output=True, text=True,
                               encoding="utf-8", check=False, **more)  # type: ignore[call-overload]
         return Told(done.returncode, done.stdout, done.stderr)
 
@@ -163,7 +162,7 @@ class AsAProgram(ReportDoorTest):
     @unittest.skipIf(os.name == "nt", "there is no head to close the pipe")
     def test_a_reader_that_has_gone_is_exit_141_and_silence(self) -> None:
         path = self.write("long", record({f"case-{number:05}": "+-" for number in range(3000)}))
-        with subprocess.Popen([sys.executable, str(ROOT / "report.py"), str(path)], stdout=subprocess.PIPE,
+        with subprocess.Popen([*PYTHON, str(ROOT / "report.py"), str(path)], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) as process:
             assert process.stdout is not None
             assert process.stderr is not None

@@ -23,7 +23,7 @@ from unittest import mock
 
 from tests.board_door import GATE, job_text
 from tests.boards_packs import put_pack
-from tests.doors import ROOT, Told
+from tests.doors import PYTHON, ROOT, Told
 from tests.fake_ollama import Seen
 from tests.faults.found import Found, Part, Problem, Turn, holds, one_in
 from tests.faults.mounts import copied_device, device, fill, small_disk
@@ -123,7 +123,7 @@ class BoardScene:
         """board.py as a process, which ends with this."""
         self._asked.clear()
         self.process = subprocess.Popen(
-            [sys.executable, str(ROOT / "board.py"), "run", "jobs/tiny.toml"], cwd=self.home,
+            [*PYTHON, str(ROOT / "board.py"), "run", "jobs/tiny.toml"], cwd=self.home,
             env={**environment(), "OLLAMA_HOST": self.server.host},
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:

@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.doors import ROOT, Told
+from tests.doors import PYTHON, ROOT, Told
 from tests.fake_ollama import FakeOllama, Fault, Handler, Seen, lines, says, status
 from tests.faults.found import Problem, holds
 from tests.faults.oracle import Place, Said, as_wanted, bytes_of, grown, lost, places_in, trials_in
@@ -122,7 +121,7 @@ class Scene:
         self._asked.clear()
         script = [str(ROOT / "tests/faults/bent.py"), ",".join(bends)] if bends else [str(ROOT / "bench.py")]
         process = subprocess.Popen(
-            [*prefix, sys.executable, *script, *(flags or self.flags)], cwd=self.folder,
+            [*prefix, *PYTHON, *script, *(flags or self.flags)], cwd=self.folder,
             env=environment(),
             **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more})
         self._stack.callback(bury, process)
