@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
 import unittest
@@ -23,7 +24,8 @@ def modules(folder: Path) -> dict[str, Path]:
             for path in sorted(folder.rglob("*.py"))}
 
 
-def imports(path: Path) -> set[str]:
+@functools.cache
+def imports(path: Path) -> frozenset[str]:
     """The dotted names of all that a file imports, at any depth of it."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -32,7 +34,7 @@ def imports(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: a relative import"
             found.update({node.module or ""}, {f"{node.module}.{alias.name}" for alias in node.names})
-    return found
+    return frozenset(found)
 
 
 ROOMS = modules(ROOT / "benchkit")
