@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 import time
-import math
 import unittest
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
