@@ -12,6 +12,7 @@ from benchkit.recordings.run_record_reading import read_run_record
 from tests.doors import ROOT, Told, door
 from tests.logs_samples import put_log
 from tests.recordings_samples import CASES, TASK_SOURCE, mixed_outcomes, put_cases, put_task, toy
+from tests.river import typed_in
 from tests.test_tasks_task import InAFolder
 
 
@@ -22,6 +23,9 @@ class AtTheDoor(InAFolder):
         put_log(self.folder / "robot.jsonl", self.task, self.cases, mixed_outcomes(), "budget")
 
     def harness(self, *flags: str, environment: dict[str, str] | None = None) -> Told:
+        """In this process, unless the surroundings are to be those of a process of its own."""
+        if environment is None:
+            return typed_in(self.folder, "harness.py", *flags)
         return door(self.folder, "harness.py", *flags, environment=environment)
 
     def replay(self, *flags: str, environment: dict[str, str] | None = None) -> Told:
@@ -38,7 +42,7 @@ class AtTheDoor(InAFolder):
 
 class Running(AtTheDoor):
     def test_a_replay_writes_a_run_record_and_says_what_became_of_the_trials(self) -> None:
-        told = self.replay("--out", "runs/robot.json")
+        told = self.replay("--out", "runs/robot.json", environment={})
         self.assertEqual(Told(0, (
             "toys:robot on 2 cases (development) x 4 trials, judged by Parity 1\n"
             "  pass 2 of 8, fail 2 of 8, incomplete 4 of 8 (BrokenReply 1, NotRun 2, Timeout 1)\n"

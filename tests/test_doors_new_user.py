@@ -55,7 +55,7 @@ class Slips(River):
                     self.assertTrue(self.run_with("pass", *flags).stdout.count("every planned trial ran"))
 
     def test_a_reply_that_comes_too_late_is_a_timeout_and_the_run_goes_on(self) -> None:
-        told = self.run_with("time.sleep(1.2)", "--timeout-s 0.1")
+        told = self.run_with("time.sleep(1.2)", "--timeout-s 0.1", "--parallel 3")
         self.assertEqual((0, ""), (told.code, told.stderr))
         log = read_log(self.folder / "recorded" / "x.jsonl")
         outcomes = [line.outcome for line in log.trials("mine:x")]

@@ -13,10 +13,10 @@ from unittest.mock import patch
 from benchkit.basics.values import Usage
 from benchkit.recordings.run_record import RunRecord, run_record_bytes
 from benchkit.reports import page_cases, page_run
-from tests.doors import door
 from tests.hostile_run import HOSTILE
 from tests.page_runs import CASES, LONG, Outline, hostile, other, page_of, tagged, worked
 from tests.reports_samples import SESSION, case, changed, record
+from tests.river import typed_in
 
 TOPICS = ["How much is known", "How often it passes", "Every trial", "Case by case", "Flaky cases", "Why trials failed",
           "By tag", "Latency, tokens, attempts", "What was run", "Input, output and checks"]
@@ -341,7 +341,8 @@ class TheFlag(unittest.TestCase):
         (self.folder / "second.json").write_bytes(b"".join(run_record_bytes(other())))
 
     def test_report_html_writes_the_page_and_still_prints_the_text(self) -> None:
-        told = door(self.folder, "report.py", "first.json", "second.json", "--margin", "0.05", "--html", "page.html")
+        told = typed_in(self.folder, "report.py", "first.json", "second.json", "--margin", "0.05",
+                        "--html", "page.html")
         self.assertEqual((told.code, told.stderr), (0, ""))
         self.assertTrue(told.stdout.startswith("Side by side\n"))
         self.assertEqual((self.folder / "page.html").read_text(encoding="utf-8"),
@@ -352,7 +353,7 @@ class TheFlag(unittest.TestCase):
         for before, code in ((page_of(worked()), 0), ("<!doctype html>\n<title>mine</title>", 2)):
             with self.subTest(before=before[-20:]):
                 page.write_text(before, encoding="utf-8")
-                told = door(self.folder, "report.py", "first.json", "--html", "page.html")
+                told = typed_in(self.folder, "report.py", "first.json", "--html", "page.html")
                 self.assertEqual(told.code, code)
                 self.assertEqual(page.read_text(encoding="utf-8"), page_of(tagged()) if code == 0 else before)
         self.assertEqual(told.stdout, "")
