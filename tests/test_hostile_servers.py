@@ -42,9 +42,10 @@ from benchkit.basics.clock import Clock, StopWish
 from benchkit.basics.errors import KitError, TrialError
 from benchkit.basics.values import Request
 from benchkit.systems.system import SystemOptions
-system = model_triage.system("smollm2:135m", SystemOptions(
-    clock=Clock(), stop=StopWish(), say=print, task=None, cases=(), host=sys.argv[1]))
+options = SystemOptions(clock=Clock(), stop=StopWish(), say=print, task=None, cases=(), host=sys.argv[1])
 for _ in range(int(sys.argv[2])):
+    # a new one each time: one that gave a request up would ask first whether the server is free again
+    system = model_triage.system("smollm2:135m", options)
     try:
         system.open()
         system.answer(Request("a", 1, 1, 1001, ({"role": "user", "content": "hi"},), None, time.monotonic() + 0.6))
