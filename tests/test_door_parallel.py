@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.doors import ROOT
 from tests.fake_ollama import FakeOllama, Seen, status
+from tests.faults.scene import settle
 from tests.river import MODEL, RiverWithServer
 
 LANES = 4
@@ -168,6 +169,7 @@ class Killed(AtOnce):
         self.assertTrue(arrived.wait(30))
         process.kill()
         self.assertEqual(-signal.SIGKILL, self.ended(process).code)
+        settle(self.server)  # what it had sent may arrive when it is dead
         self.server.on_chat = lambda seen: None
 
     def test_killed_again_and_again_it_is_whole_at_last(self) -> None:
