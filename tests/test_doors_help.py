@@ -112,8 +112,8 @@ class ShowingLife(RiverWithServer):
         stdout, _ = process.communicate(timeout=30)
         shown = os.read(ours, 100_000).decode()
         self.assertEqual(0, process.returncode)
-        self.assertRegex(
-            shown, r"\r[1-5]/6 recorded; now \d pass, \d fail, 0 incomplete; \d[\d.]*/s, \d s left; (dev-.*, )?trial [12]")
+        self.assertRegex(shown, r"\r[1-5]/6 recorded; now \d pass, \d fail, 0 incomplete; \d[\d.]*/s, \d s left; "
+                                r"(dev-.*, )?trial [12]")
         self.assertNotIn("\n", shown)
         self.assertRegex(shown, r"\r +\r\Z")
         self.assertLess(max(map(len, shown.split("\r"))), 80)
