@@ -13,7 +13,8 @@ import benchkit
 
 ROOT = Path(benchkit.__file__).resolve().parent.parent
 FLOORS = re.findall(r"^    (\w+)  ", benchkit.__doc__ or "", re.MULTILINE)
-TOP = {path.stem for path in ROOT.glob("*.py")} | {"benchkit", "tests"}
+PACKAGES = {"benchkit", "tests", "benchmarks"}
+TOP = {path.stem for path in ROOT.glob("*.py")} | PACKAGES
 WRITING = r"\bos\.(replace|write|open)\(|\.write_(text|bytes)\(|\bopen\([^)]*[\"'][wax]"
 USERS = {"triage_task", "model_triage", "test_bench"}
 
@@ -38,8 +39,8 @@ def imports(path: Path) -> frozenset[str]:
 
 
 ROOMS = modules(ROOT / "benchkit")
-EVERY_FILE = [*ROOMS.values(), *(ROOT / f"{name}.py" for name in TOP - {"benchkit", "tests"}),
-              *modules(ROOT / "tests").values(), *modules(ROOT / "packs").values()]
+EVERY_FILE = [*ROOMS.values(), *(ROOT / f"{name}.py" for name in TOP - PACKAGES),
+              *(path for name in ("tests", "benchmarks", "packs") for path in modules(ROOT / name).values())]
 
 
 def floor(name: str) -> int | None:
@@ -73,8 +74,17 @@ class TheHouse(unittest.TestCase):
             self.assertFalse(imports(path) & outside, name)
 
     def test_a_door_imports_no_other_door(self) -> None:
-        for name in TOP - USERS - {"benchkit", "tests"}:
+        for name in TOP - USERS - PACKAGES:
             self.assertFalse(imports(ROOT / f"{name}.py") & (TOP - {"benchkit"}), name)
+
+    def test_only_tests_and_benchmarks_import_a_benchmark(self) -> None:
+        allowed = {*modules(ROOT / "tests").values(), *modules(ROOT / "benchmarks").values()}
+        for path in set(EVERY_FILE) - allowed:
+            self.assertFalse({name.split(".")[0] for name in imports(path)} & {"benchmarks"}, path)
+
+    def test_a_benchmark_imports_no_door(self) -> None:
+        for name, path in modules(ROOT / "benchmarks").items():
+            self.assertFalse(imports(path) & (TOP - PACKAGES), name)
 
     def test_the_project_and_its_tests_import_the_standard_library_only(self) -> None:
         for path in EVERY_FILE:
@@ -96,7 +106,7 @@ class TheHouse(unittest.TestCase):
                     self.assertNotRegex(text, WRITING, name)
 
     def test_every_module_says_what_lives_there(self) -> None:
-        for name, path in ROOMS.items():
+        for name, path in {**ROOMS, **modules(ROOT / "benchmarks")}.items():
             self.assertTrue(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), name)
 
 

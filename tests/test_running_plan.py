@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
-from benchkit.basics.values import JSON, Cell, TaskName
+from benchkit.basics.values import JSON, Cell, Shard, TaskName
 from benchkit.running.plan import (
     ALL,
     Ahead,
@@ -62,6 +62,18 @@ class TheOrder(unittest.TestCase):
         self.assertEqual(
             ["s:2 b 1", "s:2 a 1", "s:1 b 1", "s:1 a 1", "s:2 b 2", "s:2 a 2", "s:1 b 2", "s:1 a 2"],
             [f"{cell.system} {cell.case} {cell.trial}" for cell in cells_of(plan)])
+
+    def test_a_shard_is_every_nth_cell_of_that_order(self) -> None:
+        plan = plan_line(("b", "a", "c"), trials=3, systems=("s:2", "s:1"))
+        for of in (1, 2, 3, 5, 7, 18, 40):
+            for index in range(1, of + 1):
+                with self.subTest(index=index, of=of):
+                    self.assertEqual(list(cells_of(plan))[index - 1::of], list(cells_of(plan, Shard(index, of))))
+
+    def test_a_shard_of_a_large_plan_is_counted_and_not_skipped_to(self) -> None:
+        plan = plan_line(("a", "b", "c"), trials=10**9)
+        self.assertEqual([Cell(SYSTEM, "c", 1), Cell(SYSTEM, "c", 500_000_001)],
+                         list(cells_of(plan, Shard(3, 1_500_000_000))))
 
     def test_a_run_stopped_anywhere_leaves_every_case_with_t_or_t_plus_1_trials(self) -> None:
         order = list(cells_of(plan_line(("a", "b", "c"), trials=4)))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import Protocol
 
 from benchkit.basics.canonical import canonical
@@ -109,7 +108,11 @@ class Cells(Protocol):
 
 def cells_of(plan: PlanLine, shard: Shard | None = None) -> Iterator[Cell]:
     """Planned cells in the order of running: for each trial, for each system, for each case; all, or a shard's."""
-    return _every_cell(plan) if shard is None else islice(_every_cell(plan), shard.index - 1, None, shard.of)
+    if shard is None:
+        return _every_cell(plan)
+    planned = plan.trials * len(plan.systems) * len(plan.cases)
+    # counted, not skipped: a shard of a large plan holds a thousandth of its cells
+    return (_cell_at(plan, number) for number in range(shard.index - 1, planned, shard.of))
 
 
 def _every_cell(plan: PlanLine) -> Iterator[Cell]:
@@ -117,6 +120,12 @@ def _every_cell(plan: PlanLine) -> Iterator[Cell]:
         for system in plan.systems:
             for case in plan.cases:
                 yield Cell(system, case.id, trial)
+
+
+def _cell_at(plan: PlanLine, number: int) -> Cell:
+    trial, column = divmod(number, len(plan.systems) * len(plan.cases))
+    system, case = divmod(column, len(plan.cases))
+    return Cell(plan.systems[system], plan.cases[case].id, trial + 1)
 
 
 def check_fits(log: TrialLog, wanted: PlanLine, command: Command, adds_systems: bool = False) -> None:

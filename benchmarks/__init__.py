@@ -1,0 +1,6 @@
+"""What the kit costs, and what happens at scale: measurements and simulations, each of them a command.
+
+    python3 -m benchmarks.NAME --help
+
+Benchmarks may import the rooms and the tests; nothing but tests imports a benchmark.
+"""

@@ -1,0 +1,81 @@
+"""What all benchmarks share: turns, medians, ratios, tables."""
+from __future__ import annotations
+
+import re
+import sys
+import unittest
+from pathlib import Path
+
+from benchmarks.measuring import (
+    Spread,
+    command_seconds,
+    in_turns,
+    machine_line,
+    ratio_text,
+    ratios,
+    seconds_of,
+    spread,
+    table,
+)
+
+
+class Figures(unittest.TestCase):
+    def test_the_middle_of_figures_stands_with_their_range(self) -> None:
+        for figures, expected in (([2.0], Spread(2, 2, 2)), ([3.0, 1.0, 2.0], Spread(2, 1, 3)),
+                                  ([4.0, 1.0, 2.0, 3.0], Spread(2.5, 1, 4))):
+            with self.subTest(figures=figures):
+                self.assertEqual(expected, spread(figures))
+
+    def test_no_figures_have_no_middle(self) -> None:
+        with self.assertRaisesRegex(ValueError, "no middle"):
+            spread([])
+
+    def test_ratios_are_taken_round_by_round_so_that_a_slow_round_counts_once(self) -> None:
+        self.assertEqual(Spread(2.0, 2.0, 3.0), ratios([2.0, 20.0, 3.0], [1.0, 10.0, 1.0]))
+
+    def test_ratios_of_unequal_rounds_are_refused(self) -> None:
+        with self.assertRaises(ValueError):
+            ratios([1.0, 2.0], [1.0])
+
+    def test_a_ratio_is_shown_with_its_range(self) -> None:
+        self.assertEqual("1.31 (1.28 to 1,400.00)", ratio_text(Spread(1.31, 1.28, 1400)))
+        self.assertEqual("1 (1 to 2)", ratio_text(Spread(1.3, 1.2, 1.6), digits=0))
+
+
+class Turns(unittest.TestCase):
+    def test_every_round_runs_each_and_begins_with_another(self) -> None:
+        order: list[str] = []
+
+        def one(name: str, figure: float) -> float:
+            order.append(name)
+            return figure
+
+        found = in_turns({"a": lambda: one("a", 1), "b": lambda: one("b", 2), "c": lambda: one("c", 3)}, 4)
+        self.assertEqual("abcbcacababc", "".join(order))
+        self.assertEqual({"a": [1] * 4, "b": [2] * 4, "c": [3] * 4}, found)
+
+    def test_a_call_is_timed_by_the_clock_that_is_given(self) -> None:
+        times = iter([10.0, 12.5])
+        self.assertEqual(2.5, seconds_of(lambda: None, lambda: next(times)))
+
+    def test_a_command_is_timed_and_one_that_fails_is_no_measurement(self) -> None:
+        here = Path(__file__).parent
+        self.assertGreater(command_seconds([sys.executable, "-I", "-S", "-c", "pass"], here), 0)
+        self.assertGreater(command_seconds([sys.executable, "-I", "-S", "-c", "raise SystemExit(1)"], here, (1,)), 0)
+        with self.assertRaisesRegex(RuntimeError, "exit code 1: why"):
+            command_seconds([sys.executable, "-I", "-S", "-c", "raise SystemExit('why')"], here)
+
+
+class Words(unittest.TestCase):
+    def test_the_machine_is_told_in_a_line(self) -> None:
+        self.assertRegex(machine_line("2026-11-30"), r"^2026-11-30, \d+ x \S.*, \w+ \S+, \w+ \d+\.\d+\.\d+")
+        self.assertTrue(re.match(r"\d{4}-\d\d-\d\d, ", machine_line()))
+
+    def test_a_table_has_its_first_column_to_the_left_and_figures_to_the_right(self) -> None:
+        self.assertEqual("  door      ratio\n"
+                         "  a.py       1.20\n"
+                         "  bench.py    1.3", table(["door", "ratio"], [["a.py", "1.20"], ["bench.py", "1.3"]]))
+
+
+if __name__ == "__main__":
+    unittest.main()
