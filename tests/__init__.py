@@ -1,4 +1,5 @@
-"""The tests. All together they keep their temporary folders in memory, where there is a place for that.
+"""The tests. All together they run side by side, a module on a core at a time (side_by_side.py), and they keep their
+temporary folders in memory, where there is a place for that.
 
 Many of them record hundreds of trials, and each trial waits for the disk. What a real disk does is shown by the
 campaign (`python3 -m tests.campaign`), and by whoever names a folder on one in TMPDIR.
@@ -10,11 +11,21 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from tests.side_by_side import SideBySide, cores
+
 IN_MEMORY = "/dev/shm"
+LONGEST = ("test_readme", "test_hostile_inputs", "test_campaign", "test_docs_boards", "test_rebuild")
+"""Modules that take ten seconds: they begin, so that none of them is what everybody waits for at the end."""
 
 
 def load_tests(loader: unittest.TestLoader, _: unittest.TestSuite, pattern: str | None) -> unittest.TestSuite:
     """Called when all tests are looked for; the processes that they start inherit the place."""
     if "TMPDIR" not in os.environ and os.access(IN_MEMORY, os.W_OK):
         os.environ["TMPDIR"] = tempfile.tempdir = IN_MEMORY
-    return loader.discover(str(Path(__file__).parent), pattern or "test*.py")
+    found = loader.discover(str(Path(__file__).parent), pattern or "test*.py")
+    units = [unit for unit in found if isinstance(unit, unittest.TestSuite) and unit.countTestCases()]
+    return SideBySide(sorted(units, key=_is_short), cores())
+
+
+def _is_short(unit: unittest.TestSuite) -> bool:
+    return not any(f"tests.{name}." in str(unit) for name in LONGEST)
