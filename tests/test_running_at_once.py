@@ -94,7 +94,8 @@ class World:
         return run_at_once(
             work() if assignments is None else assignments, answering,
             Ways(self.prepare, self.record, self, self.together),
-            Limits(Budget(100.0, budget_s), 120.0, self.stop), Clock(lambda: self.now, lambda: 1796040000.0), lanes)
+            Limits(Budget(100.0, budget_s), 120.0, self.stop), Clock(lambda: self.now, lambda: 1796040000.0),
+            lambda: lanes)
 
     def started(self) -> list[str]:
         return [event.split()[1] for event in self.events if event.startswith("starts")]

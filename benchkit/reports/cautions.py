@@ -162,8 +162,9 @@ def _missing_percentiles(column: LatencyColumn) -> list[str]:
 def _queue(run: Run) -> Iterator[Caution]:
     parallel = run.record.settings.get("parallel")
     if isinstance(parallel, int) and parallel > 1:
+        where = " at each host" if any("hosts" in one.environment for one in run.record.sessions) else ""
         yield Caution("latency-includes-queue", (
-            f"{parallel} requests were in flight at once: latencies include waiting in the server's queue"))
+            f"{parallel} requests were in flight at once{where}: latencies include waiting in the server's queue"))
 
 
 def _not_pinned(run: Run) -> Iterator[Caution]:

@@ -31,9 +31,11 @@ class _Ended:
 
 def run_at_once(
     assignments: Iterable[Assignment], answering: Mapping[str, Answering], ways: Ways, limits: Limits, clock: Clock,
-    lanes: int,
+    lanes: Callable[[], int],
 ) -> Stopped:
     """Run cells with up to `lanes` of them under way, until `run_trials` would stop; those under way are finished.
+
+    How many may be under way is asked before each start, for a server may go while others stay.
 
     A system is prepared when nothing else is under way. Raises as `run_trials`, after what ended is recorded.
     """
@@ -50,7 +52,7 @@ def run_at_once(
 class _Workers:
     """Threads that try cells. They are daemons: a run that is left at once waits for none of them."""
 
-    def __init__(self, try_one: Callable[[Assignment], tuple[TrialLine, str | None]], most: int) -> None:
+    def __init__(self, try_one: Callable[[Assignment], tuple[TrialLine, str | None]], most: Callable[[], int]) -> None:
         self._try, self._most = try_one, most
         self._given: queue.SimpleQueue[Assignment | None] = queue.SimpleQueue()
         self._ended: queue.SimpleQueue[_Ended] = queue.SimpleQueue()
@@ -60,7 +62,7 @@ class _Workers:
     @property
     def are_busy(self) -> bool:
         """Whether none of them is free."""
-        return self.under_way == self._most
+        return self.under_way >= self._most()
 
     def give(self, assignment: Assignment) -> None:
         """Start a trial."""

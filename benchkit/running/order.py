@@ -22,7 +22,7 @@ from benchkit.trial_log.lines import Damage, PlanLine, PlannedCase, TrialLine
 from benchkit.trial_log.reader import TrialLog
 
 PARALLEL = "parallel"
-"""The setting of a run in which several trials were under way at once; runs made one at a time do not have it."""
+"""The setting of a run in which each server had several trials at once; where it had one at a time, it is not there."""
 
 
 class Companion(Protocol):
@@ -50,7 +50,8 @@ class Order:
     adds_systems    whether a log of other systems is gone on with; else it is refused
     companion       a file that grows beside the log, if there is one
     mend            what to do where requests have changed, in words; None: what bench.py can do
-    parallel        how many trials are under way at once
+    parallel        how many trials are under way at once, at each server
+    lanes           how many may be under way now, where there are several servers (None: `parallel`)
     without_server  the command to offer where a system's server does not answer, if there is one
     """
 
@@ -72,6 +73,7 @@ class Order:
     companion: Companion | None = None
     mend: str | None = None
     parallel: int = 1
+    lanes: Callable[[], int] | None = None
     without_server: Command | None = None
 
 
@@ -108,7 +110,7 @@ def prompts_of(task: Task, cases: tuple[Case, ...]) -> dict[str, Prompt]:
 
 
 def settings_of(order: Order, system: System) -> Mapping[str, JSON]:
-    """All that determines a request: also how many are under way at once, for that changes the text of some servers."""
+    """All that determines a request: also how many a server has at once, for that changes the text of some."""
     return system.settings() if order.parallel == 1 else {**system.settings(), PARALLEL: order.parallel}
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from benchkit.basics.canonical import canonical
 from benchkit.basics.command import Command
+from benchkit.basics.differences import differences
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import cases_named, shown_line
 from benchkit.basics.values import JSON, Cell, Shard
@@ -167,15 +167,9 @@ def changed_asks(log: TrialLog, wanted: PlanLine) -> tuple[str, ...]:
     return tuple(case.id for case in wanted.cases if asks.get(case.id, case.ask) != case.ask)
 
 
-def settings_differences(before: JSON, now: JSON, place: str = "") -> tuple[str, ...]:
+def settings_differences(before: JSON, now: JSON) -> tuple[str, ...]:
     """What differs between two settings, one text a leaf: `options.temperature: 1 -> 0.7`."""
-    if isinstance(before, Mapping) and isinstance(now, Mapping):
-        keys = sorted({*before, *now})
-        return tuple(text for key in keys for text in settings_differences(
-            before.get(key), now.get(key), f"{place}.{key}" if place else key))
-    if canonical(before) == canonical(now):
-        return ()
-    return (f"{place}: {shown_line(canonical(before), 80)} -> {shown_line(canonical(now), 80)}",)
+    return tuple(f"{found.place}: {found.one} -> {found.other}" for found in differences(before, now))
 
 
 def usual_mend(command: Command) -> str:
@@ -188,8 +182,8 @@ def refuse_changes(log: TrialLog, changes: Changes, mend: str) -> None:
     parts = []
     if changes.asks:
         parts.append(f"the prompt or schema of {cases_named(changes.asks)} changed")
-    for system, differences in (changes.settings or {}).items():
-        parts.append(f"the settings of {shown_line(system)} changed ({'; '.join(differences)})")
+    for system, texts in (changes.settings or {}).items():
+        parts.append(f"the settings of {shown_line(system)} changed ({'; '.join(texts)})")
     if parts:
         raise Unusable(f"{log.path}: {', and '.join(parts)} since it was recorded; {mend}")
 
