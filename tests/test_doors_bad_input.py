@@ -61,6 +61,8 @@ class FlagsThatCannotBe(WithALog):
             (f"bench.py --system baselines:coin {log}",
              ("recorded with --system baselines:keywords", "bench.py " + log + " --system baselines:keywords")),
             (f"bench.py {log} --split test", ("recorded with --split development",)),
+            ("bench.py --system baselines:coin --trials 20000001 --log a.jsonl",
+             ("--trials 20000001", "more than the 20,000,000 that a log plans", "fewer trials")),
             (f"bench.py --system {MODEL} --host 'http://x y' --log a.jsonl", ("--host",)),
             (f"bench.py --system {MODEL} --host ftp://x --log a.jsonl", ("--host",)),
             (f"bench.py --system {MODEL} --host x:99999 --log a.jsonl", ("--host",)),

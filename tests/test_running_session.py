@@ -92,6 +92,20 @@ class AStart(Recording):
         self.assertEqual(["open", "close"], robot.calls)
 
 
+    def test_a_plan_larger_than_a_log_can_hold_is_refused_before_anyone_is_asked(self) -> None:
+        for asked, words in (
+            (order(self.log, Robot(), trials=10_000_001), "2 cases make 20,000,002 planned trials, more than the 20,0"),
+            (order(self.log, Robot(), cases=["x" * 110 + str(one) for one in range(31_000)], trials=1),
+             "31,000 cases are more than a plan line of 4,194,304 bytes names; share the cases out"),
+        ):
+            with self.subTest(words=words):
+                robot = Robot()
+                with self.assertRaisesRegex(Unusable, words):
+                    self.record(replace(asked, systems={ROBOT: robot}))
+                self.assertEqual([], robot.calls)
+                self.assertFalse(self.log.exists())
+
+
 class GoingOn(Recording):
     def test_the_same_order_goes_on_where_the_log_ends(self) -> None:
         self.record(order(self.log, Robot(), selection=Selection(limit=1)))

@@ -13,16 +13,29 @@ from typing import Protocol
 from benchkit import VERSION
 from benchkit.basics.clock import Budget, Clock, StopWish
 from benchkit.basics.command import Command
+from benchkit.basics.errors import Unusable
+from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Case, TaskName
 from benchkit.running.engine import Witness
 from benchkit.running.plan import ALL, Ahead, Selection
 from benchkit.systems.system import System
 from benchkit.tasks.task import Prompt, Task, prompt_of
-from benchkit.trial_log.lines import Damage, PlanLine, PlannedCase, TrialLine
+from benchkit.trial_log.lines import (
+    MOST_CELLS,
+    MOST_LINE_BYTES,
+    Damage,
+    Place,
+    PlanLine,
+    PlannedCase,
+    TrialLine,
+    bytes_of,
+)
 from benchkit.trial_log.reader import TrialLog
 
 PARALLEL = "parallel"
 """The setting of a run in which each server had several trials at once; where it had one at a time, it is not there."""
+
+_ANY_PLACE = Place("f" * 16, 10**6)
 
 
 class Companion(Protocol):
@@ -96,12 +109,28 @@ class Ended:
 
 
 def wanted_plan(order: Order, log: TrialLog | None) -> PlanLine:
-    """The plan that the order asks for; where systems may be added, with those that the log has already."""
+    """The plan that the order asks for; where systems may be added, with those that the log has already.
+
+    Raises Unusable for a plan larger than a log can hold.
+    """
     before = log.plan.systems if log is not None and log.plan is not None and order.adds_systems else ()
-    return PlanLine(
+    plan = PlanLine(
         kit=VERSION, task=order.title, split=order.split,
         cases=tuple(PlannedCase(case.id, order.prompts[case.id].ask) for case in order.cases),
         trials=order.trials, systems=tuple(dict.fromkeys((*before, *order.systems))))
+    _check_size(plan)
+    return plan
+
+
+def _check_size(plan: PlanLine) -> None:
+    cells = len(plan.cases) * len(plan.systems) * plan.trials
+    share_out = "share the cases out over several files (--cases), each with a log of its own"
+    if cells > MOST_CELLS:
+        raise Unusable(f"--trials {plan.trials}: {len(plan.cases):,} cases make {cells:,} planned trials, more than the "
+                       f"{MOST_CELLS:,} that a log plans; ask for fewer trials, or {share_out}")
+    if len(bytes_of(plan, _ANY_PLACE)) > MOST_LINE_BYTES:
+        raise Unusable(f"split {shown_line(plan.split, 60)}: {len(plan.cases):,} cases are more than a plan line of "
+                       f"{MOST_LINE_BYTES:,} bytes names; {share_out}")
 
 
 def prompts_of(task: Task, cases: tuple[Case, ...]) -> dict[str, Prompt]:
