@@ -126,8 +126,8 @@ def _check_size(plan: PlanLine) -> None:
     cells = len(plan.cases) * len(plan.systems) * plan.trials
     share_out = "share the cases out over several files (--cases), each with a log of its own"
     if cells > MOST_CELLS:
-        raise Unusable(f"--trials {plan.trials}: {len(plan.cases):,} cases make {cells:,} planned trials, more than the "
-                       f"{MOST_CELLS:,} that a log plans; ask for fewer trials, or {share_out}")
+        raise Unusable(f"--trials {plan.trials}: {len(plan.cases):,} cases make {cells:,} planned trials, more than "
+                       f"the {MOST_CELLS:,} that a log plans; ask for fewer trials, or {share_out}")
     if len(bytes_of(plan, _ANY_PLACE)) > MOST_LINE_BYTES:
         raise Unusable(f"split {shown_line(plan.split, 60)}: {len(plan.cases):,} cases are more than a plan line of "
                        f"{MOST_LINE_BYTES:,} bytes names; {share_out}")
