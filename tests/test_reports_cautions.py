@@ -39,6 +39,7 @@ class WhenAWarningStands(unittest.TestCase):
                 ("several-sessions", two),
                 ("percentile-needs-more", plain),
                 ("latency-includes-queue", replace(plain, settings={"parallel": 4})),
+                ("several-hosts", replace(plain, sessions=(replace(SESSION, environment={"hosts": ["a:1", "b:1"]}),))),
                 ("model-not-pinned", replace(plain, settings={"pinned_by": "nothing"})),
                 ("schema-not-sent", replace(plain, settings={"response_format": "refused by the server"})),
                 ("machine-slept", slept)):

@@ -87,7 +87,8 @@ class World:
         self.events.append(f"prepare {system} with {self.under_way}")
 
     def run(
-        self, lanes: int, assignments: Sequence[Assignment] | None = None, budget_s: float | None = None,
+        self, lanes: int | Callable[[], int], assignments: Sequence[Assignment] | None = None,
+        budget_s: float | None = None,
     ) -> Stopped:
         system: System = self  # type: ignore[assignment]
         answering = {one: Answering(system, SETTINGS, PROMPTS) for one in (ROBOT, DOLL)}
@@ -95,7 +96,7 @@ class World:
             work() if assignments is None else assignments, answering,
             Ways(self.prepare, self.record, self, self.together),
             Limits(Budget(100.0, budget_s), 120.0, self.stop), Clock(lambda: self.now, lambda: 1796040000.0),
-            lambda: lanes)
+            (lambda: lanes) if isinstance(lanes, int) else lanes)
 
     def started(self) -> list[str]:
         return [event.split()[1] for event in self.events if event.startswith("starts")]
@@ -135,6 +136,17 @@ class HowManyAtOnce(unittest.TestCase):
                 world = World(Gate(lanes))
                 self.assertEqual(Stopped("done"), world.run(lanes))
                 self.assertEqual(lanes, world.most)
+
+    def test_where_there_is_room_for_fewer_than_before_no_more_than_those_are_started(self) -> None:
+        gate, at_once = Gate(3, first=True), []
+
+        def answers(request: Request) -> Reply:
+            if request.trial > 1:
+                at_once.append(world.under_way)
+            return gate(request)
+        world = World(answers)
+        self.assertEqual(Stopped("done"), world.run(lambda: 1 if world.lines else 3))
+        self.assertEqual((3, [1] * 9), (world.most, at_once))
 
     def test_they_start_in_order_and_end_in_any(self) -> None:
         second_ended = threading.Event()

@@ -192,7 +192,7 @@ class OnAStream(unittest.TestCase):
         terminal.show("short")
         terminal.clear()
         terminal.clear()
-        self.assertEqual("\rlonger\rshort \r     \r", stream.getvalue())
+        self.assertEqual("\rlonger\r\rshort \r\r     \r", stream.getvalue())
 
     def test_it_never_is_wider_than_the_terminal_it_is_on(self) -> None:
         ours, theirs = pty.openpty()

@@ -162,9 +162,17 @@ def _missing_percentiles(column: LatencyColumn) -> list[str]:
 def _queue(run: Run) -> Iterator[Caution]:
     parallel = run.record.settings.get("parallel")
     if isinstance(parallel, int) and parallel > 1:
-        where = " at each host" if any("hosts" in one.environment for one in run.record.sessions) else ""
         yield Caution("latency-includes-queue", (
-            f"{parallel} requests were in flight at once{where}: latencies include waiting in the server's queue"))
+            f"{parallel} requests were in flight at once: latencies include waiting in the server's queue"))
+
+
+def _several_hosts(run: Run) -> Iterator[Caution]:
+    named = (session.environment.get("hosts") for session in run.record.sessions)
+    most = max((len(hosts) for hosts in named if isinstance(hosts, list | tuple)), default=0)
+    if most > 1:
+        yield Caution("several-hosts", (
+            f"{most} hosts were asked at once, each with a queue of its own: latencies are those of all of them, and a "
+            f"warm one may be of the first trial of its case at its host"))
 
 
 def _not_pinned(run: Run) -> Iterator[Caution]:
@@ -201,4 +209,5 @@ def temperature_of(settings: Mapping[str, JSON]) -> float | None:
 
 _FINDERS: tuple[Callable[[Run], Iterator[Caution]], ...] = (
     _above_k_max, _identical_outputs, _repeated_seeds, _odd_answers, _never_passed, _several_attempts, _sessions,
-    _not_pinned, _schema_not_sent, _short_percentiles, _queue, _slept)
+    _not_pinned, _schema_not_sent, _short_percentiles, _queue, _several_hosts,
+    _slept)

@@ -128,7 +128,8 @@ class Terminal:
         with self._lock:
             text = fitting(text, self.columns())
             width = width_of(text)
-            _write(self._stream, "\r" + text + " " * (self._width - width))
+            # the cursor goes back: a line that somebody else says stands over what is shown, not behind it
+            _write(self._stream, "\r" + text + " " * (self._width - width) + "\r")
             self._width = width
 
     def clear(self) -> None:

@@ -130,14 +130,18 @@ class SeveralHosts:
         return None if left else place.naming(sentence)
 
     def _at_all(self, call: Callable[[System], Made]) -> list[Made]:
-        """What every server's system gives, asked at once. Raises what the first of them in order raised."""
+        """What every server's system gives, asked at once. Raises the error of the first of them that cannot."""
         from concurrent.futures import ThreadPoolExecutor, wait
 
         with ThreadPoolExecutor(len(self._places)) as pool:
             asked = [pool.submit(_called, place, call) for place in self._places]
             while wait(asked, SLICE_S).not_done:
                 continue
-        return [one.result() for one in asked]
+        ready = ", ".join(place.url for place, one in zip(self._places, asked, strict=True) if not one.exception())
+        try:
+            return [one.result() for one in asked]
+        except Surroundings as error:
+            raise type(error)(f"{error}{f' (or leave it out; ready: {ready})' if ready else ''}") from error
 
     def _told_apart(self, facts: Sequence[Mapping[str, JSON]]) -> list[str]:
         """In what the servers differ from the first, one text for each that does."""

@@ -1,0 +1,31 @@
+"""What differs between two values, leaf by leaf."""
+from __future__ import annotations
+
+import unittest
+
+from benchkit.basics.differences import Difference, differences
+from benchkit.basics.values import JSON
+
+
+class Differences(unittest.TestCase):
+    def test_each_leaf_that_differs_is_told_with_its_place(self) -> None:
+        table: tuple[tuple[JSON, JSON, list[Difference]], ...] = (
+            ({"a": 1}, {"a": 1}, []),
+            ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}}, [Difference("a.c", "2", "3")]),
+            ({"a": 1}, {"a": 1.0}, [Difference("a", "1", "1.0")]),
+            ({"a": 1, "z": [1]}, {"b": 2, "z": [2]}, [
+                Difference("a", "1", "null"), Difference("b", "null", "2"), Difference("z", "[1]", "[2]")]),
+            ({"a": {"b": 1}}, {"a": None}, [Difference("a", '{"b":1}', "null")]),
+            (1, 2, [Difference("", "1", "2")]),
+        )
+        for one, other, expected in table:
+            with self.subTest(one=one, other=other):
+                self.assertEqual(expected, list(differences(one, other)))
+
+    def test_control_characters_are_shown_and_long_values_cut(self) -> None:
+        (found,) = differences({"a": "\x1b"}, {"a": "x" * 200})
+        self.assertEqual(('"\\u001b"', 80), (found.one, len(found.other)))
+
+
+if __name__ == "__main__":
+    unittest.main()
