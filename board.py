@@ -3,6 +3,9 @@
 
     python3 board.py run jobs/example.toml --offline            no model needed
     python3 board.py run jobs/example.toml --models model_triage:gemma
+    python3 board.py run jobs/example.toml --shard 1/3          part 1 of 3, on this machine
+    python3 board.py merge BATCH [COPY ...]                     the shards of a batch as one, and its board
+    python3 board.py begin jobs/example.toml                    another batch; nobody is asked yet
     python3 board.py report jobs/example.toml                   judge and draw again, ask nobody
     python3 board.py estimate jobs/example.toml                 what is still to come
     python3 board.py trace BATCH --case ID --system SYSTEM      one trial as a story
@@ -40,12 +43,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from benchkit.basics.command import Command
+    from benchkit.basics.values import Shard
     from benchkit.boards.batch import FoundBatch
     from benchkit.boards.board_making import Findings
     from benchkit.boards.board_values import Board
     from benchkit.boards.choosing_batch import Wanted
     from benchkit.boards.job import Job
-    from benchkit.boards.recording_batch import Wished
+    from benchkit.boards.recording_batch import Recorded, Wished
     from benchkit.running.live import Edges
 
 
@@ -55,6 +59,14 @@ def parser() -> door.Parser:
     commands = flags.add_subparsers(dest="command", required=True, metavar="COMMAND")
     add_run_flags(commands.add_parser(
         "run", prog="board.py run", help="ask what is left of a job, judge it, and draw the board"))
+    begin = commands.add_parser("begin", prog="board.py begin", help="begin another batch; nobody is asked")
+    add_job(begin)
+    begin.add_argument("--offline", action="store_true", help="take rewordings from the cache only: no network")
+    begin.set_defaults(story=begin_batch)
+    merge = commands.add_parser("merge", prog="board.py merge", help="the shards of a batch as one, and its board")
+    add_batch(merge)
+    merge.add_argument("copies", metavar="COPY", nargs="*", help="the same batch as it stands on another disk")
+    merge.set_defaults(story=merge_shards)
     report = commands.add_parser("report", prog="board.py report", help="judge and draw again; nobody is asked")
     add_job(report)
     report.add_argument("--batch", metavar="STAMP", help="this batch (default: the newest)")
@@ -88,6 +100,8 @@ def add_run_flags(run: argparse.ArgumentParser) -> None:
     add_models(run)
     run.add_argument("--offline", action="store_true", help="baselines only: no key, no server, no network")
     run.add_argument("--limit", type=door.whole_number, metavar="N", help="run at most N cells in this session")
+    run.add_argument("--shard", metavar="I/N", help="run part I of N only, into files of its own in the batch (auto: "
+                     "the part of this task of a Slurm or Kubernetes job array)")
     which = run.add_mutually_exclusive_group()
     which.add_argument("--fresh", action="store_true", help="begin another batch")
     which.add_argument("--batch", metavar="STAMP", help="go on with this batch (default: the newest not published)")
@@ -124,8 +138,9 @@ def main(argv: "list[str] | None" = None) -> int:
 # --------------------------------------------------------------------------------------------------- run
 
 def run_job(options: argparse.Namespace) -> int:
-    """`run`: record what is left, settle the batch, and show its ranking."""
+    """`run`: record what is left, settle the batch, and show its ranking; of a shard, what it holds."""
     from benchkit.basics.errors import Surroundings
+    from benchkit.boards.batch_log import refuse_unmerged
     from benchkit.boards.choosing_batch import batch_for, questions_of, refuse_blocked
     from benchkit.boards.job_pack import pack_of_job
     from benchkit.boards.recording_batch import record_batch
@@ -133,18 +148,24 @@ def run_job(options: argparse.Namespace) -> int:
     from benchkit.boards.solvers import check_systems, chosen_systems, take_env_file
     from benchkit.boards.telling import run_lines
 
-    job, edges, command = job_at(options.job), edges_of(options), command_of(options)
+    shard = shard_wanted(options)
+    job, edges, command = job_at(options.job), edges_of(options), command_of(options, shard)
     systems = chosen_systems(job, options.models, options.offline)
     pack = pack_of_job(job, edges.folders)
     take_env_file(job, systems)
     check_systems(systems, pack, job, edges)
     found = batch_for(wanted_of(options, command), job, pack, edges)
     refuse_blocked(found)
+    if shard is None:
+        refuse_unmerged(found)
     questions = questions_of(found)
-    recorded = record_batch(found, pack, questions, systems, wished_of(options, command), edges)
-    findings, board = settle(examine(found, pack, questions))
-    put_lines(run_lines(findings, recorded, command))
-    code = show(findings, board)
+    recorded = record_batch(found, pack, questions, systems, wished_of(options, command, shard), edges)
+    if shard is not None:
+        code = show_shard(found, shard, recorded, command)
+    else:
+        findings, board = settle(examine(found, pack, questions))
+        put_lines(run_lines(findings, recorded, command))
+        code = show(findings, board)
     if recorded.ended.sentence is not None:
         raise Surroundings(recorded.ended.sentence)
     return code
@@ -165,10 +186,25 @@ def edges_of(options: argparse.Namespace) -> "Edges":
     return Edges(door.folders(), options.start, door.say, sys.stderr, Clock(), StopWish())
 
 
-def command_of(options: argparse.Namespace) -> "Command":
-    """The command as it was typed."""
+def command_of(options: argparse.Namespace, shard: "Shard | None" = None) -> "Command":
+    """The command as it was typed; outside of its job array, `--shard auto` would say nothing any more."""
     from benchkit.basics.command import Command
-    return Command(options.words[0], options.words[1:])
+    command = Command(options.words[0], options.words[1:])
+    return command if shard is None else command.having("--shard", str(shard))
+
+
+def shard_wanted(options: argparse.Namespace) -> "Shard | None":
+    """The part of the batch that --shard means. Raises Unusable, also beside a flag that parts the shards."""
+    from benchkit.basics.errors import Unusable
+    from benchkit.running.shards import shard_of
+
+    if options.shard is None:
+        return None
+    for flag in ("fresh", "rebuild", "regen"):
+        if getattr(options, flag):
+            raise Unusable(f"--{flag} --shard: each shard would have other questions; begin a batch once with "
+                           f"python3 board.py begin {options.job}, then run its shards without --{flag}")
+    return shard_of(options.shard, os.environ)
 
 
 def runs() -> "Path":
@@ -180,14 +216,15 @@ def runs() -> "Path":
 def wanted_of(options: argparse.Namespace, command: "Command") -> "Wanted":
     """Which batch the flags ask for."""
     from benchkit.boards.choosing_batch import Wanted
-    return Wanted(runs(), command, options.fresh, options.batch, options.rebuild, options.regen, options.offline)
+    return Wanted(runs(), command, options.fresh, options.batch, options.rebuild, options.regen, options.offline,
+                  options.shard is not None)
 
 
-def wished_of(options: argparse.Namespace, command: "Command") -> "Wished":
+def wished_of(options: argparse.Namespace, command: "Command", shard: "Shard | None") -> "Wished":
     """How the flags ask for it to be recorded."""
     from benchkit.boards.recording_batch import Wished
     from benchkit.running.plan import Selection
-    return Wished(command, Selection(options.limit), options.budget_s, options.rebuild or options.regen)
+    return Wished(command, Selection(options.limit, shard=shard), options.budget_s, options.rebuild or options.regen)
 
 
 def put_lines(lines: "Iterable[str]") -> None:
@@ -206,6 +243,56 @@ def show(findings: "Findings", board: "Board") -> int:
     put_lines(repaired_lines(findings))
     put_lines(["", *ranking_lines(board), "", places(findings.found.folder, (BOARD_MARKDOWN, BOARD_HTML))])
     return door.DONE if findings.verification.is_consistent else door.NO
+
+
+# --------------------------------------------------------------------------------------------------- many machines
+
+def show_shard(found: "FoundBatch", shard: "Shard", recorded: "Recorded", command: "Command") -> int:
+    """What a shard holds, how its trace stands, and how to go on; exit code 1 if the trace does not hold."""
+    from benchkit.boards.batch_shards import papers_of
+    from benchkit.boards.board_text import verification_lines
+    from benchkit.boards.telling import shard_lines
+    from benchkit.boards.trace_check import verify
+    from benchkit.trial_log.reader import read_log
+
+    papers = papers_of(found.folder, shard)
+    log = read_log(papers.log)
+    verification = verify(log, papers.trace)
+    put_lines(map(door.placed, shard_lines(found, log, recorded, command)))
+    put_lines(verification_lines(verification))
+    return door.DONE if verification.is_consistent else door.NO
+
+
+def begin_batch(options: argparse.Namespace) -> int:
+    """`begin`: another batch with its questions, for shards to share."""
+    from benchkit.boards.choosing_batch import Wanted, batch_for, refuse_blocked
+    from benchkit.boards.job_pack import pack_of_job
+    from benchkit.disk.whole_files import shown_path
+
+    job, edges = job_at(options.job), edges_of(options)
+    wanted = Wanted(runs(), command_of(options), fresh=True, offline=options.offline)
+    found = batch_for(wanted, job, pack_of_job(job, edges.folders), edges)
+    refuse_blocked(found)
+    put_lines([shown_path(found.folder)])
+    return door.DONE
+
+
+def merge_shards(options: argparse.Namespace) -> int:
+    """`merge`: what all shards hold as one batch, judged and drawn."""
+    from benchkit.boards.batch_folders import find_batch
+    from benchkit.boards.choosing_batch import questions_of, refuse_blocked, refuse_published
+    from benchkit.boards.job_pack import pack_of_batch
+    from benchkit.boards.merging_batches import merge_batches
+    from benchkit.boards.settling import examine, settle
+    from benchkit.boards.telling import merged_lines
+
+    found, *copies = (find_batch(runs(), name) for name in (options.batch, *options.copies))
+    refuse_blocked(found)
+    refuse_published(found)
+    pack, questions = pack_of_batch(found, door.folders()), questions_of(found)
+    merged = merge_batches(found, copies)
+    put_lines(map(door.placed, merged_lines(found, merged)))
+    return show(*settle(examine(found, pack, questions)))
 
 
 # --------------------------------------------------------------------------------------------------- the others

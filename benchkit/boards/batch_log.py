@@ -6,9 +6,13 @@ trial log and trace agree (trace_check.py).
 """
 from __future__ import annotations
 
+import shlex
+
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import shown_line
-from benchkit.boards.batch import RESPONSES, TRACE, FoundBatch
+from benchkit.basics.names import count_of, shown_line
+from benchkit.basics.values import Shard
+from benchkit.boards.batch import RESPONSES, FoundBatch
+from benchkit.boards.batch_shards import papers_of, shards_in
 from benchkit.disk.whole_files import shown_path
 from benchkit.running.live import log_at
 from benchkit.trial_log.reader import TrialLog
@@ -16,19 +20,22 @@ from benchkit.trial_log.reader import TrialLog
 _MEND = "put the file back, or begin another batch: python3 board.py run JOB --fresh"
 
 
-def log_of(found: FoundBatch) -> TrialLog | None:
-    """The log of a batch; None where nothing is recorded yet.
+def log_of(found: FoundBatch, shard: Shard | None = None) -> TrialLog | None:
+    """The log of a batch, or of one of its shards; None where nothing is recorded yet.
 
     Raises Unusable for one that cannot be read, is gone, or does not hold a system that has answered.
     """
-    path = found.folder / RESPONSES
-    log, trace = log_at(path), found.folder / TRACE
+    papers = papers_of(found.folder, shard)
+    path, trace = papers.log, papers.trace
+    # who has answered in batch.json has answered in its log; a shard may not have come that far
+    answered = found.batch.systems if shard is None else {}
+    log = log_at(path)
     if log is None:
-        if found.batch.systems or (trace.exists() and trace.stat().st_size):
-            raise Unusable(f"{shown_path(path)}: the answers are gone, and {TRACE} or batch.json knows of some; "
+        if answered or (trace.exists() and trace.stat().st_size):
+            raise Unusable(f"{shown_path(path)}: the answers are gone, and {trace.name} or batch.json knows of some; "
                            f"{_MEND}")
         return None
-    gone = [name for name in found.batch.systems if name not in log.planned().systems]
+    gone = [name for name in answered if name not in log.planned().systems]
     if gone:
         raise Unusable(f"{shown_path(path)}: batch.json says that {shown_line(gone[0], 60)} has answered, and here "
                        f"nothing is planned for it; {_MEND}")
@@ -39,9 +46,31 @@ def recorded_log(found: FoundBatch) -> TrialLog:
     """The log of a batch in which something is recorded. Raises Unusable where nothing is, and as `log_of` does."""
     log = log_of(found)
     if log is None:
+        refuse_unmerged(found)
         raise Unusable(f"{shown_path(found.folder)}: nothing is recorded yet; python3 board.py run JOB records")
     planned, trials = log.planned().trials, found.batch.job.trials
     if planned < trials:
         raise Unusable(f"{shown_path(found.folder)}: batch.json says trials = {trials}, and {RESPONSES} plans "
                        f"{planned}; put the files back, or ask what is missing: python3 board.py run JOB")
     return log
+
+
+def unmerged(found: FoundBatch) -> int:
+    """How many cells the shards of a batch have answered that its own log does not hold. Raises as `log_of` does."""
+    shards = shards_in(found.folder)
+    whole = log_of(found) if shards else None
+    logs = filter(None, (log_of(found, one.shard) for one in shards))
+    return sum(whole is None or not whole.attempts(cell) for log in logs for _, cell in log.cells())
+
+
+def refuse_unmerged(found: FoundBatch) -> None:
+    """Raise Unusable where shards hold answers that the batch does not hold yet."""
+    count = unmerged(found)
+    if count:
+        raise Unusable(f"{shown_path(found.folder)}: {count_of(count, 'answer')} of its shards "
+                       f"{'is' if count == 1 else 'are'} not in {RESPONSES} yet; first {merge_command(found)}")
+
+
+def merge_command(found: FoundBatch) -> str:
+    """What puts the shards of a batch together."""
+    return f"python3 board.py merge {shlex.quote(str(found.folder))}"

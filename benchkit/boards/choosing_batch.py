@@ -17,6 +17,7 @@ from benchkit.basics.names import cases_named
 from benchkit.boards.batch import BLOCKED, CASES, PUBLISHED, RESPONSES, FoundBatch, new_batch
 from benchkit.boards.batch_folders import find_batch, newest_open, passed_over, rebuild_batch, start_batch
 from benchkit.boards.batch_log import log_of
+from benchkit.boards.batch_shards import one_at_a_time, shards_in
 from benchkit.boards.job import FromPack, Job
 from benchkit.boards.job_pack import world_differences
 from benchkit.boards.llm_cache import CachedRewording, Rewording
@@ -33,7 +34,10 @@ from benchkit.trial_log.writer import LogWriter
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a person asked for of batches: a new one, that one, its questions made anew, rewording asked again."""
+    """What a person asked for of batches: a new one, that one, its questions made anew, rewording asked again.
+
+    `is_shard`: several machines ask for the same at the same time, and must not begin two.
+    """
 
     runs: Path
     command: Command
@@ -42,6 +46,7 @@ class Wanted:
     rebuild: bool = False
     regenerate: bool = False
     offline: bool = False
+    is_shard: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +60,21 @@ def batch_for(wanted: Wanted, job: Job, pack: Pack, edges: Edges) -> FoundBatch:
     if wanted.regenerate and not (isinstance(job.asks, FromPack) and job.asks.reword):
         raise Unusable(f"--regen: job {job.name} has its questions reworded by nobody (key reword)")
     found = None if wanted.fresh else _found(wanted, job, edges.say)
+    if found is None and not wanted.is_shard:
+        return _begun(wanted, job, pack, edges)
     if found is None:
-        made = _make(wanted, job, pack, edges)
-        batch = new_batch(job, pack, made.questions, edges.clock.stamp(), made.used)
-        return start_batch(wanted.runs, batch, made.questions)
+        with one_at_a_time(wanted.runs / job.name, edges.say):
+            found = _found(wanted, job, edges.say) or _begun(wanted, job, pack, edges)
     refuse_other_world(found, job, pack, wanted.command)
     if wanted.rebuild or wanted.regenerate:
         found = _rebuilt(found, _make(wanted, job, pack, edges), job, pack)
     return replace(found, batch=replace(found.batch, job=job))
+
+
+def _begun(wanted: Wanted, job: Job, pack: Pack, edges: Edges) -> FoundBatch:
+    made = _make(wanted, job, pack, edges)
+    batch = new_batch(job, pack, made.questions, edges.clock.stamp(), made.used)
+    return start_batch(wanted.runs, batch, made.questions)
 
 
 def refuse_blocked(found: FoundBatch) -> None:
@@ -115,10 +127,13 @@ def _found(wanted: Wanted, job: Job, say: Callable[[str], None]) -> FoundBatch |
 
 def _rebuilt(found: FoundBatch, made: _Made, job: Job, pack: Pack) -> FoundBatch:
     """The batch with its questions made anew; its answers stay, and count where their request is still the same."""
+    if shards_in(found.folder):
+        raise Unusable(f"{shown_path(found.folder)}: shards were asked its questions as they are; begin another batch "
+                       "with --fresh")
     if made.questions.figures.blocked:
         raise Unusable(f"{shown_path(found.folder)}: its questions made anew would be blocked by the batch gate: "
                        f"{'; '.join(made.questions.figures.blocked)}; nothing was changed")
-    with _no_writer(found.folder / RESPONSES):
+    with no_writer(found.folder / RESPONSES):
         log = log_of(found)
         planned = () if log is None else log.planned().cases
         there = {case.id for case in made.questions.cases}
@@ -133,7 +148,7 @@ def _rebuilt(found: FoundBatch, made: _Made, job: Job, pack: Pack) -> FoundBatch
 
 
 @contextmanager
-def _no_writer(log: Path) -> Iterator[None]:
+def no_writer(log: Path) -> Iterator[None]:
     """Within this nobody records into the log. Raises Surroundings where somebody does."""
     if not log.exists():
         yield

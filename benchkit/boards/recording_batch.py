@@ -1,19 +1,22 @@
 """Recording into a batch: the order that a job amounts to, and the session that runs what is left of it.
 
-Answers go into responses.jsonl, a trial log like any other; the trace grows beside it. What does not live here: the
-session itself (running/), which batch it is (choosing_batch.py), and what follows from the answers (settling.py).
+Answers go into responses.jsonl, a trial log like any other, or into that of a shard; the trace grows beside it. What
+does not live here: the session itself (running/), which batch it is (choosing_batch.py), and what follows from the
+answers (settling.py).
 """
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchkit.basics.clock import Budget
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
+from benchkit.basics.names import shown_line
 from benchkit.basics.values import TaskName
-from benchkit.boards.batch import RESPONSES, TRACE, FoundBatch
-from benchkit.boards.batch_log import log_of
+from benchkit.boards.batch import FoundBatch
+from benchkit.boards.batch_log import log_of, merge_command
+from benchkit.boards.batch_shards import papers_of, shards_in
 from benchkit.boards.game import Game, games_of, prompts_of
 from benchkit.boards.job import FromTask, Job
 from benchkit.boards.pack import Pack
@@ -56,27 +59,34 @@ class Recorded:
 def record_batch(
     found: FoundBatch, pack: Pack, questions: KeptQuestions, systems: Sequence[str], wished: Wished, edges: Edges,
 ) -> Recorded:
-    """Run what is left of a batch for these systems.
+    """Run what is left of a batch for these systems; of a shard what neither its log nor that of the batch holds.
 
     Raises Unusable before anything is started; Surroundings and Interrupted with the log as far as it came.
     """
     games = games_of(pack, questions.cases, rules_of(found.batch.job))
-    log = log_of(found)
+    shard = wished.selection.shard
+    log = log_of(found, shard)
     _check_trials(found, log)
+    if shard is not None:
+        _check_shared_out(found, systems)
+        whole = log_of(found)
+        wished = replace(wished, selection=replace(wished.selection, answered=whole.is_recorded if whole else None))
     before = _attempts(log)
-    ended = record_live(_order(found, pack, games, systems, wished, edges), log, edges, ANSWERED)
-    return Recorded(_attempts(log_at(found.folder / RESPONSES)) - before, ended)
+    order = _order(found, pack, games, systems, wished, edges)
+    ended = record_live(order, log, edges, ANSWERED)
+    return Recorded(_attempts(log_at(order.log)) - before, ended)
 
 
 def _order(
     found: FoundBatch, pack: Pack, games: Mapping[str, Game], systems: Sequence[str], wished: Wished, edges: Edges,
 ) -> Order:
     job = found.batch.job
-    trace = TraceWriter(found.folder / TRACE, edges.clock.stamp)
+    papers = papers_of(found.folder, wished.selection.shard)
+    trace = TraceWriter(papers.trace, edges.clock.stamp)
     players = players_of(solvers_of(systems, pack, games, job, edges), games, trace,
                          Timing(edges.clock, job.limits.timeout_s))
     return Order(
-        log=found.folder / RESPONSES, systems=players, title=TaskName(pack.module, pack.name, pack.version),
+        log=papers.log, systems=players, title=TaskName(pack.module, pack.name, pack.version),
         cases=tuple(game.case for game in games.values()), prompts=prompts_of(games), split=_split(job),
         trials=job.trials, budget=Budget(edges.start, wished.budget_s), timeout_s=job.limits.timeout_s,
         command=wished.command, selection=wished.selection, rerun_changed=wished.reruns_changed, adds_systems=True,
@@ -95,6 +105,19 @@ def _check_trials(found: FoundBatch, log: TrialLog | None) -> None:
     if found.batch.job.trials < planned:
         raise Unusable(f"{shown_path(found.folder)}: it plans {planned} trials of each question, and the job now says "
                        f"trials = {found.batch.job.trials}; say {planned} or more, or begin another batch with --fresh")
+
+
+def _check_shared_out(found: FoundBatch, systems: Sequence[str]) -> None:
+    """Raise Unusable where more systems would number the cells anew, and answers by the old numbers are not merged."""
+    whole = log_of(found)
+    for papers in shards_in(found.folder):
+        log = log_of(found, papers.shard)
+        if log is None or set(systems) <= set(log.planned().systems):
+            continue
+        if any(whole is None or not whole.attempts(cell) for _, cell in log.cells()):
+            new = next(name for name in systems if name not in log.planned().systems)
+            raise Unusable(f"{shown_path(papers.log)}: its answers were shared out without {shown_line(new, 60)}; put "
+                           f"them into the batch before a system is added: {merge_command(found)}")
 
 
 def _attempts(log: TrialLog | None) -> int:

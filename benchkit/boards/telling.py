@@ -9,11 +9,11 @@ from pathlib import Path
 
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import cases_named, shown_line
+from benchkit.basics.names import cases_named, count_of, names_of, shown_line
 from benchkit.basics.values import Cell
 from benchkit.boards.batch import EVAL, TRACE, FoundBatch
 from benchkit.boards.batch_folders import BrokenBatch
-from benchkit.boards.batch_log import log_of
+from benchkit.boards.batch_log import log_of, merge_command, refuse_unmerged
 from benchkit.boards.board_making import Findings
 from benchkit.boards.estimate import cost_of, estimate, in_words
 from benchkit.boards.evaluation import counting_keys
@@ -23,6 +23,9 @@ from benchkit.boards.recording_batch import Recorded
 from benchkit.boards.trace_reading import Segment, TraceReader, trace_damage_named_by
 from benchkit.boards.trace_story import story_of
 from benchkit.disk.whole_files import shown_path
+from benchkit.running.plan import cells_of
+from benchkit.trial_log.merging import Merged
+from benchkit.trial_log.reader import TrialLog
 
 _ENDS = {"budget": "the budget ended the run", "selection": "only what was chosen ran",
          "error": "the run stopped by itself"}
@@ -36,6 +39,29 @@ def run_lines(findings: Findings, recorded: Recorded, command: Command) -> Itera
            f"{len(findings.evaluation.rows)} planned cells left{f'; {end}' if end else ''}")
     if findings.left:
         yield f"  go on  {command.minus('--fresh', '--rebuild', '--regen').without('--limit')}"
+
+
+def shard_lines(found: FoundBatch, log: TrialLog, recorded: Recorded, command: Command) -> Iterator[str]:
+    """What a shard did, what is left of its part, and how to go on. `log` is that of the shard."""
+    whole = log_of(found)
+    cells = list(cells_of(log.planned(), log.shard))
+    left = sum(not log.is_recorded(cell) and not (whole and whole.is_recorded(cell)) for cell in cells)
+    end = _ENDS.get(recorded.ended.reason or "") if left else None
+    yield (f"{shown_path(found.folder)}: shard {log.shard}: {count_of(recorded.new_cells, 'new cell')}, {left} of its "
+           f"{len(cells)} planned cells left{f'; {end}' if end else ''}")
+    if left:
+        yield f"  go on             {command.without('--limit')}"
+    yield f"  merge all shards  {merge_command(found)}"
+
+
+def merged_lines(found: FoundBatch, merged: Merged) -> Iterator[str]:
+    """What a merge gave, what is missing, and how to go on."""
+    left = merged.planned - merged.recorded
+    missing = f"; no log of shard {names_of(map(str, merged.missing))}" if merged.missing else ""
+    yield (f"{shown_path(found.folder)}: {merged.recorded} of {merged.planned} planned cells merged, {left} left"
+           f"{missing}")
+    for path in merged.empty:
+        yield f"{shown_path(path)}: nothing recorded yet"
 
 
 def estimate_lines(job: Job, found: FoundBatch | None, systems: Sequence[str]) -> Iterator[str]:
@@ -81,6 +107,7 @@ def story_lines(found: FoundBatch, cell: Cell) -> Iterator[str]:
     """One trial as a story. Raises Unusable for a case, a system or a trial that the batch does not have."""
     log = log_of(found)
     if log is None:
+        refuse_unmerged(found)
         raise Unusable(f"{shown_path(found.folder)}: nothing is recorded yet; python3 board.py run JOB records")
     plan = log.planned()
     if cell.case not in {case.id for case in plan.cases}:

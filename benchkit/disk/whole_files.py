@@ -155,6 +155,11 @@ def write_whole(
         raise
 
 
+def move_whole(source: Path, target: Path) -> None:
+    """Put a file that is whole and synced in the place of another in the same folder. Raises Surroundings."""
+    _put_in_place(target, source, target, replace_patiently)
+
+
 def _refuse_special(path: Path | str, target: Path) -> None:
     if target.is_dir():
         raise Unusable(f"{shown_path(path)} is a folder; give a file")

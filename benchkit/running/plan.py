@@ -5,7 +5,7 @@ every case with t or t+1 trials. What does not live here: asking anybody anythin
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -26,7 +26,8 @@ class Selection:
     """Which of the cells left this session runs. None and False: all of them, errors not again.
 
     With `again` the cells that are recorded are run, too, as their next attempt. `shard` is the part of the plan
-    that this log is for: cells of other parts are neither run nor counted.
+    that this log is for: cells of other parts are neither run nor counted. `answered` says which cells another log
+    holds: they are not run here.
     """
 
     limit: int | None = None
@@ -35,10 +36,12 @@ class Selection:
     systems: tuple[str, ...] | None = None
     again: bool = False
     shard: Shard | None = None
+    answered: Callable[[Cell], bool] | None = None
 
     def holds(self, cell: Cell) -> bool:
-        """Whether a cell is of the chosen case and systems."""
-        return self.case in (None, cell.case) and (self.systems is None or cell.system in self.systems)
+        """Whether a cell is of the chosen case and systems, and no other log holds it."""
+        return self.case in (None, cell.case) and (self.systems is None or cell.system in self.systems) and not (
+            self.answered is not None and self.answered(cell))
 
 
 ALL = Selection()

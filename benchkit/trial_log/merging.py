@@ -3,12 +3,13 @@
 Each log is read through once, and its lines that count are taken over as they stand, session after session: who ran
 what, and when, stays true. A cell belongs to the first log that holds it; another log that holds it, too, must hold
 the same output or error. In memory are the table of one log, and two bytes for each planned cell.
-What does not live here: how the cells came to be shared out (running/shards.py).
+What does not live here: how the cells came to be shared out (running/shards.py), and the traces of boards
+(boards/trace_joining.py).
 """
 from __future__ import annotations
 
 from array import array
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -37,15 +38,17 @@ class Merged:
     empty: tuple[Path, ...]
 
 
-def merge_logs(paths: Sequence[Path], out: Path, accept_damage: bool = False) -> Merged:
-    """Write the log that holds all that these logs hold.
+def merge_logs(
+    paths: Sequence[Path], out: Path, accept_damage: bool = False, joins_systems: bool = False,
+) -> Merged:
+    """Write the log that holds all that these logs hold. With `joins_systems` each may plan systems of its own.
 
     Raises Unusable: another plan or other settings, a cell with two outcomes, harmful damage (each by name), nothing
     recorded in any, another file at `out`; Surroundings if it cannot be written. Then nothing is changed.
     """
     if len(paths) > MOST_LOGS:
         raise Unusable(f"{len(paths):,} logs are more than one merge takes ({MOST_LOGS:,}); merge some of them first")
-    merge = _Merge(paths, accept_damage)
+    merge = _Merge(paths, accept_damage, joins_systems)
     if not out.exists():
         write_whole(out, merge.lines())
     elif not same_bytes(out, merge.lines()):
@@ -55,17 +58,20 @@ def merge_logs(paths: Sequence[Path], out: Path, accept_damage: bool = False) ->
 
 @dataclass(slots=True)
 class _Common:
-    """What all logs have in common, as the first of them has it."""
+    """What all logs have in common, as the first of them has it; `plan` grows by systems where these are joined."""
 
     path: Path
     plan: PlanLine
     settings: dict[str, Mapping[str, JSON]]
     asks: Mapping[str, str]
+    joins_systems: bool
 
     def take(self, log: TrialLog, plan: PlanLine) -> None:
         """Another log. Raises Unusable if it is of another plan, or of other settings."""
         here, there = shown_path(log.path), shown_path(self.path)
-        different = _difference(plan, self.plan)
+        if self.joins_systems:
+            self.plan = replace(self.plan, systems=tuple(dict.fromkeys((*self.plan.systems, *plan.systems))))
+        different = self._difference(plan)
         if different:
             raise Unusable(f"{here} and {there} are of different plans: {different}; merge logs of one plan")
         for name, settings in log.settings.items():
@@ -84,19 +90,44 @@ class _Common:
     def is_said(self, line: Line) -> bool:
         """Whether a plan or system line says what all logs say in the end; so does any other line."""
         if isinstance(line, PlanLine):
-            return _difference(line, self.plan) is None
+            return self._difference(line) is None
         return not (isinstance(line, SystemLine) and _is_other(line.settings, self.settings[line.system]))
+
+    def layout(self, plan: PlanLine) -> _Layout:
+        """Where the cells of a log that was taken stand among those of all."""
+        return _Layout(len(plan.cases), plan.trials, tuple(map(self.plan.systems.index, plan.systems)))
+
+    def _difference(self, plan: PlanLine) -> str | None:
+        return _difference(replace(plan, systems=self.plan.systems) if self.joins_systems else plan, self.plan)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """From the position of a cell in its log to its number among all cells: system by system, trial by trial.
+
+    So a system that is found later changes no number. `systems` are the numbers of the systems of the log.
+    """
+
+    cases: int
+    trials: int
+    systems: tuple[int, ...]
+
+    def number(self, position: int) -> int:
+        """The number of the cell at a position."""
+        trial, column = divmod(position, self.cases * len(self.systems))
+        system, case = divmod(column, self.cases)
+        return (self.systems[system] * self.trials + trial) * self.cases + case
 
 
 class _Merge:
     """One merge under way; its lines can be taken once.
 
-    `_owners` holds for each cell, in the order of the plan, the number of the log that it is from (from 1; 0: none
+    `_owners` holds for each cell, by its number in `_Layout`, the number of the log that it is from (from 1; 0: none
     yet); `_counts` by session how many lines are written, and `_taken` the number of the last line that was read.
     """
 
-    def __init__(self, paths: Sequence[Path], accept_damage: bool) -> None:
-        self._paths, self._accepts = paths, accept_damage
+    def __init__(self, paths: Sequence[Path], accept_damage: bool, joins_systems: bool) -> None:
+        self._paths, self._accepts, self._joins_systems = paths, accept_damage, joins_systems
         self._common: _Common | None = None
         self._read: list[Path] = []
         self._empty: list[Path] = []
@@ -143,49 +174,52 @@ class _Merge:
     def _take(self, log: TrialLog, plan: PlanLine) -> None:
         """Let the log own the cells that are nobody's yet. Raises Unusable where it does not fit the others."""
         if self._common is None:
-            self._common = _Common(log.path, plan, {}, {case.id: case.ask for case in plan.cases})
-            self._owners = array("H", bytes(2 * len(plan.cases) * len(plan.systems) * plan.trials))
+            self._common = _Common(log.path, plan, {}, {case.id: case.ask for case in plan.cases}, self._joins_systems)
         self._common.take(log, plan)
+        planned = len(plan.cases) * len(self._common.plan.systems) * plan.trials
+        self._owners.frombytes(bytes(2 * (planned - len(self._owners))))
         self._read.append(log.path)
         if log.shard is not None:
             self._shards.add(log.shard)
-        others = set()
+        number, others = self._common.layout(plan).number, set()
         for position, _ in log.cells():
-            if self._owners[position]:
-                others.add(self._owners[position])
+            owner = self._owners[number(position)]
+            if owner:
+                others.add(owner)
             else:
-                self._owners[position] = len(self._read)
+                self._owners[number(position)] = len(self._read)
         for owner in sorted(others):
-            self._compare(log, owner)
+            self._compare(log, owner, number)
 
-    def _compare(self, log: TrialLog, owner: int) -> None:
+    def _compare(self, log: TrialLog, owner: int, number: Callable[[int], int]) -> None:
         other = read_log(self._read[owner - 1], accept_damage=self._accepts)
         names = [f"{shown_line(cell.case, 48)} trial {cell.trial}" for position, cell in log.cells()
-                 if self._owners[position] == owner and _said(log, cell) != _said(other, cell)]
+                 if self._owners[number(position)] == owner and _said(log, cell) != _said(other, cell)]
         if names:
             raise Unusable(f"{shown_path(log.path)} and {shown_path(other.path)} have different outcomes of "
                            f"{names_of(names)}; leave one of the two logs out")
 
     def _copied(self, log: TrialLog) -> Iterator[bytes]:
         """The lines that the merged log takes over."""
-        before = dict(self._taken)
+        assert self._common is not None
+        before, number = dict(self._taken), self._common.layout(log.planned()).number
         # a line that says what was asked may be lost, or be overruled later: then each trial is looked at
         is_doubtful = bool(log.named or log.harmless)
         for offset, data in log.raw_lines():
             one = _read_line(log, offset, data, is_doubtful)
             self._taken[one.place.session] = one.place.n
-            if self._is_taken(log, one, before.get(one.place.session, -1)):
+            if self._is_taken(log, one, before.get(one.place.session, -1), number):
                 yield self._placed(log, one)
             elif one.cell is None:
                 is_doubtful = True
 
-    def _is_taken(self, log: TrialLog, one: _ReadLine, before: int) -> bool:
+    def _is_taken(self, log: TrialLog, one: _ReadLine, before: int, number: Callable[[int], int]) -> bool:
         """Whether a line is taken over; `before` is the last line of its session that another log had, too."""
         assert self._common is not None
         if one.cell is None:
             return one.place.n > before and one.line is not None and self._common.is_said(one.line)
         position = log.position(one.cell)
-        return position is not None and self._owners[position] == len(self._read) and (
+        return position is not None and self._owners[number(position)] == len(self._read) and (
             not isinstance(one.line, TrialLine) or self._common.is_asked(one.line))
 
     def _placed(self, log: TrialLog, one: _ReadLine) -> bytes:
@@ -193,10 +227,15 @@ class _Merge:
         place = Place(one.place.session, self._counts.get(one.place.session, 0))
         self._counts[place.session] = place.n + 1
         if isinstance(one.line, SessionLine):
-            return bytes_of(replace(one.line, damage=(), shard=None), place)
+            # damage is of the files that are left behind
+            trace_damage = None if one.line.trace_damage is None else ()
+            return bytes_of(replace(one.line, damage=(), trace_damage=trace_damage, shard=None), place)
         if place.n == 0:
             raise Unusable(f"{shown_path(log.path)}: the first line of a session is lost; make a new log without the "
                            f"damage first: bench.py --log {shown_path(log.path)} --export CLEAN")
+        systems = self._common.plan.systems if self._common else ()
+        if isinstance(one.line, PlanLine) and one.line.systems != systems:
+            return bytes_of(replace(one.line, systems=systems), place)
         if place == one.place:
             return one.data + b"\n"
         return bytes_of(one.line or line_and_place(shown_path(log.path), one.data)[0], place)

@@ -1,0 +1,65 @@
+"""Several traces -> the trace beside the log that their logs were merged into.
+
+Each trace is read through once, in the order in which the merged log took the logs over, so that trials stand in the
+trace as they stand in the log. A trial that the merged log took from another log is left out. What no log has a line
+of goes along as it stands: a trial that was cut off stays abandoned, and one whose line was taken out of its log stays
+a violation.
+What does not live here: merging the logs (trial_log/merging.py), and whether a trace holds (trace_check.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchkit.basics.values import Cell
+from benchkit.boards.trace_events import SegmentKey, event_bytes
+from benchkit.boards.trace_reading import TraceReader, trace_damage_named_by
+from benchkit.trial_log.lines import Damage, TrialLine
+from benchkit.trial_log.reader import TrialLog
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One trace, the trials that the log beside it has lines of, and the damage that its sessions name."""
+
+    trace: Path
+    keys: frozenset[SegmentKey]
+    named: tuple[Damage, ...]
+
+
+def part_of(log: TrialLog, trace: Path) -> Part:
+    """The trace beside a log, as the log knows it."""
+    return Part(trace, frozenset(trial_keys(log)), trace_damage_named_by(log))
+
+
+def trial_keys(log: TrialLog) -> Iterator[SegmentKey]:
+    """Which trials a log has lines of, in its order."""
+    same: dict[str, str] = {}  # each name once in memory, however many lines repeat it
+    for line, place in log.lines_that_count():
+        if isinstance(line, TrialLine):
+            session, system, case = (
+                same.setdefault(name, name) for name in (place.session, line.cell.system, line.cell.case))
+            yield SegmentKey(session, Cell(system, case, line.cell.trial), line.attempt)
+
+
+def joined_traces(parts: Sequence[Part], merged: TrialLog) -> Iterator[bytes]:
+    """The lines of the trace beside the merged log. Raises Unusable for a trace that is not there, or is damaged."""
+    places = {key: place for place, key in enumerate(trial_keys(merged))}
+    owners: dict[SegmentKey, Part] = {}
+    for part in sorted(parts, key=lambda part: min((places[key] for key in part.keys & places.keys()), default=0)):
+        yield from _lines_of(part, parts, places.keys(), owners)
+
+
+def _lines_of(
+    part: Part, parts: Sequence[Part], kept: Set[SegmentKey], owners: dict[SegmentKey, Part],
+) -> Iterator[bytes]:
+    reader = TraceReader(part.trace, part.named)
+    try:
+        for segment in reader.segments():
+            key = segment.key
+            is_kept = key in part.keys if key in kept else not any(key in one.keys for one in parts)
+            if is_kept and owners.setdefault(key, part) is part:
+                yield from map(event_bytes, segment.events)
+    finally:
+        reader.close()
