@@ -20,7 +20,6 @@ from benchkit.running.plan import ALL, Ahead, Selection, cells_of
 from benchkit.running.progress import Around, Progress, Verdicts
 from benchkit.running.session import record
 from benchkit.systems.loading import is_baseline, load_system
-from benchkit.systems.several_hosts import SeveralHosts, on_several_hosts
 from benchkit.systems.system import System, SystemOptions
 from benchkit.tasks.cases import in_split, read_cases
 from benchkit.tasks.judging import judge
@@ -79,7 +78,7 @@ def log_at(path: Path, accept_damage: bool = False) -> TrialLog | None:
 def order_of(wish: Wish, task: Task, edges: Edges) -> Order:
     """The order that a wish for a task amounts to: cases read, the system made but not opened. Raises Unusable."""
     cases = in_split(read_cases(Path(wish.cases)), wish.split)
-    system = _system_of(wish, SystemOptions(
+    system, lanes = _who_answers(wish, SystemOptions(
         clock=edges.clock, stop=edges.stop, say=edges.say, task=task, cases=cases,
         host=next(iter(wish.hosts), None), allow_cloud=wish.allow_cloud), edges.folders)
     return Order(
@@ -88,20 +87,23 @@ def order_of(wish: Wish, task: Task, edges: Edges) -> Order:
         budget=Budget(edges.start, wish.budget_s), timeout_s=wish.timeout_s, command=wish.command,
         hardware=wish.hardware, selection=wish.selection, rerun_changed=wish.rerun_changed,
         accept_damage=wish.accept_damage, parallel=wish.parallel,
-        lanes=system.lanes if isinstance(system, SeveralHosts) else None,
-        without_server=_baseline(wish.command, task))
+        lanes=lanes, without_server=_baseline(wish.command, task))
 
 
-def _system_of(wish: Wish, options: SystemOptions, folders: Sequence[Path]) -> System:
-    """The system at the host of its options, or at each of several. Raises Unusable."""
+def _who_answers(
+    wish: Wish, options: SystemOptions, folders: Sequence[Path],
+) -> tuple[System, Callable[[], int] | None]:
+    """The system at the host of its options; or at each of several, and how many trials they take. Raises Unusable."""
     # a baseline asks no server, however many are named
     hosts = () if is_baseline(wish.system) else wish.hosts
     if wish.parallel * max(1, len(hosts)) > MOST_AT_ONCE:
         at = f" at {len(hosts)} hosts" if len(hosts) > 1 else ""
         raise Unusable(f"--parallel {wish.parallel}{at}: at most {MOST_AT_ONCE} trials can be under way at once")
     if len(hosts) > 1:
-        return on_several_hosts(wish.system, options, folders, hosts, wish.parallel)
-    return load_system(wish.system, options, folders)
+        from benchkit.systems.several_hosts import on_several_hosts
+        several = on_several_hosts(wish.system, options, folders, hosts, wish.parallel)
+        return several, several.lanes
+    return load_system(wish.system, options, folders), None
 
 
 def _baseline(command: Command, task: Task) -> Command:

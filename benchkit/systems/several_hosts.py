@@ -20,13 +20,14 @@ from benchkit.basics.canonical import canonical
 from benchkit.basics.differences import differences
 from benchkit.basics.errors import Surroundings, TrialError, Unusable
 from benchkit.basics.values import JSON, Reply, Request
-from benchkit.network.exchange import SLICE_S
 from benchkit.network.host import DEFAULT_PORT, Address, address_of
 from benchkit.systems.loading import load_system, split_name
 from benchkit.systems.system import Loaded, System, SystemOptions
 
 Made = TypeVar("Made")
 GIVEN_AS = "--host"
+SLICE_S = 0.1
+"""So often a wait looks up, for a signal handler runs only between waits on some systems."""
 HOSTS = "hosts"
 """The key of an environment that names the servers; a single one is not named so."""
 
@@ -60,7 +61,7 @@ class SeveralHosts:
     def open(self) -> Mapping[str, JSON]:
         """Reach every server, and check that all serve the same. Raises Surroundings, naming the server."""
         environments = self._at_all(lambda system: system.open())
-        told_apart = list(self._told_apart([place.system.settings() for place in self._places]))
+        told_apart = self._told_apart([place.system.settings() for place in self._places])
         if told_apart:
             raise Surroundings(f"the servers do not serve the same: {told_apart[0]}; serve one model at all of them, "
                                f"or leave one out")
