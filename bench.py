@@ -115,9 +115,10 @@ def convert(options: argparse.Namespace) -> int:
     from benchkit.recordings.recording import keep_recording
     from benchkit.trial_log.reader import read_log
 
-    recording = recording_of(read_log(Path(options.log), accept_damage=options.accept_damage), options.system)
+    log = read_log(Path(options.log), accept_damage=options.accept_damage)
+    recording = recording_of(log, options.system)
     is_new = keep_recording(Path(options.convert), recording)
-    run = sum(trial.is_run for case in recording.cases for trial in case.trials)
+    run = sum(cell.system == recording.system for _, cell in log.cells())
     print(f"{options.convert}: {run} of {len(recording.cases) * recording.trials} planned trials"
           f"{'' if is_new else ' (unchanged)'}")
     return door.DONE
@@ -290,14 +291,16 @@ def show(order: "Order", task: "Task", cases: str, reason: "str | None") -> None
     from benchkit.reports.text import first_screen
     from benchkit.running.closing import ending
     from benchkit.running.environment import environment
+    from benchkit.running.status import status_of
     from benchkit.trial_log.reader import read_log
 
-    recording = recording_of(read_log(order.log, accept_damage=order.accept_damage), None)
+    log = read_log(order.log, accept_damage=order.accept_damage)
+    recording = recording_of(log, None)
     keep_recording(order.log.with_suffix(".json"), recording)
     circumstances = Circumstances(Clock().stamp(), environment({}))
     record = judge_recording(recording, task, order.cases, circumstances)
     door.put(first_screen(report_of(record, order.log.stem)))
-    door.put("\n" + ending(order, cases, reason, recording))
+    door.put("\n" + ending(order, cases, reason, status_of(log)))
 
 
 def show_shard(order: "Order", reason: "str | None") -> None:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from benchkit.basics.command import Command
     from benchkit.basics.values import JSON, Case
     from benchkit.recordings.recording import Recording
-    from benchkit.recordings.run_record import RunRecord
+    from benchkit.recordings.run_record import RunRecord, Tally
     from benchkit.reports.comparison import SideBySide
     from benchkit.reports.gate import Gate, Rules
     from benchkit.tasks.checking import Summary
@@ -109,13 +109,13 @@ def main(argv: "list[str] | None" = None) -> int:
 def judge_run(options: argparse.Namespace) -> int:
     """`run`: a replay is judged, any other system recorded first."""
     from benchkit.recordings.replay import is_replay
-    from benchkit.recordings.run_record import keep_run_record
+    from benchkit.recordings.run_record_writing import keep_run_record
 
     options.system = options.system or door.DEFAULT_SYSTEM
     record, out = replayed(options) if is_replay(options.system) else recorded(options)
-    keep_run_record(out, record)
+    tally = keep_run_record(out, record)
     report = str(out.with_name(out.stem + "-report.json"))
-    print(run_text(record, out, command_of(options).beside("report.py", str(out), "--out", report)))
+    print(run_text(record, tally, out, command_of(options).beside("report.py", str(out), "--out", report)))
     return door.DONE
 
 
@@ -174,15 +174,12 @@ def command_of(options: argparse.Namespace) -> "Command":
     return Command(options.words[0], options.words[1:])
 
 
-def run_text(record: "RunRecord", out: "Path", report: "Command") -> str:
+def run_text(record: "RunRecord", tally: "Tally", out: "Path", report: "Command") -> str:
     """What became of the trials, where it is written, and the command to go on."""
-    from collections import Counter
-
     from benchkit.basics.names import shown_line
 
-    totals = record.totals
-    errors = Counter(result.error.type for result in record.results if result.error is not None)
-    reasons = f" ({', '.join(f'{name} {count}' for name, count in sorted(errors.items()))})" if errors else ""
+    totals, errors = tally.totals, tally.errors
+    reasons = f" ({', '.join(f'{name} {count}' for name, count in errors.items())})" if errors else ""
     return "\n".join((
         f"{shown_line(record.system)} on {len(record.cases)} cases ({shown_line(record.split)}) x {record.trials} "
         f"trials, judged by {record.judge.name} {record.judge.version}",

@@ -18,8 +18,8 @@ from benchkit.basics.values import JSON
 from benchkit.recordings.converting import recording_of
 from benchkit.recordings.digest_book import entry_of, keep_book, read_book
 from benchkit.recordings.recording import read_recording, recording_bytes
-from benchkit.recordings.run_record import run_record_bytes
 from benchkit.recordings.run_record_reading import read_run_record
+from benchkit.recordings.run_record_writing import run_record_bytes
 from benchkit.reports.files import FORMATS, Contents
 from benchkit.reports.run_report import report_of
 from benchkit.reports.text import text_report

@@ -8,7 +8,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import report
-from benchkit.recordings.run_record import RunRecord, run_record_bytes
+from benchkit.recordings.run_record import RunRecord
+from benchkit.recordings.run_record_writing import run_record_bytes
 from tests.doors import Told
 from tests.reports_samples import WORKED_SUITE, record
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from benchkit.recordings.run_record import RunRecord, run_record_bytes
+from benchkit.recordings.run_record import RunRecord
+from benchkit.recordings.run_record_writing import run_record_bytes
 from tests.comparison_samples import BETTER, WORSE, with_case
 from tests.doors import Told, door
 from tests.reports_samples import record

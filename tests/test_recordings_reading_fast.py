@@ -11,9 +11,10 @@ from benchkit.basics import strict_json
 from benchkit.basics.fields import Fields
 from benchkit.basics.known_rows import KnownRows, all_in_bounds
 from benchkit.basics.values import JSON
-from benchkit.recordings import run_record_reading
-from benchkit.recordings.run_record import RunRecord, run_record_bytes
+from benchkit.recordings import run_record_results
+from benchkit.recordings.run_record import RunRecord
 from benchkit.recordings.run_record_reading import run_record_of_fields
+from benchkit.recordings.run_record_writing import run_record_bytes
 from tests.reports_samples import record
 
 VALUES: tuple[JSON, ...] = (
@@ -37,7 +38,7 @@ def answer(value: Any) -> RunRecord | str:
 
 def careful(value: Any) -> RunRecord | str:
     """The same with every field of every result looked at by name."""
-    with patch.object(run_record_reading._KnownResults, "quick", lambda self, value: None):
+    with patch.object(run_record_results.ResultReader, "_quick", lambda self, value: None):
         return answer(value)
 
 
@@ -59,7 +60,7 @@ class TheFastWay(unittest.TestCase):
         self.check(self.value)
 
     def test_most_results_are_read_fast(self) -> None:
-        with patch.object(run_record_reading, "_result_of", wraps=run_record_reading._result_of) as looked_at:
+        with patch.object(run_record_results, "_result_of", wraps=run_record_results._result_of) as looked_at:
             answer(self.value)
         # trials 1 to 4, one failure with its explanation among them, and two errors
         self.assertLessEqual(looked_at.call_count, 7)

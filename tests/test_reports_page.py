@@ -11,7 +11,8 @@ from pathlib import Path
 from unittest.mock import patch
 
 from benchkit.basics.values import Usage
-from benchkit.recordings.run_record import RunRecord, run_record_bytes
+from benchkit.recordings.run_record import RunRecord
+from benchkit.recordings.run_record_writing import run_record_bytes
 from benchkit.reports import page_cases, page_run
 from tests.hostile_run import HOSTILE
 from tests.page_runs import CASES, LONG, Outline, hostile, other, page_of, tagged, worked

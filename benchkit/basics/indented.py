@@ -1,4 +1,4 @@
-"""JSON indented by 1, as `json.dumps(value, indent=1)` writes it, fast enough for a million trials.
+"""JSON indented by 1, as `json.dumps(value, indent=1)` writes it, or on one line, fast enough for a million trials.
 
 `json.dumps` with an indent is pure Python in 3.11 and 3.12, and takes five times as long as without. Here the
 text around the values of a shape is made once, and only the values are encoded.
@@ -42,9 +42,23 @@ def indented(value: JSON, level: int = 0) -> str:
     return text.replace("\n", "\n" + " " * level) if level else text
 
 
+def on_one_line(value: JSON) -> str:
+    """A whole value on one line, without spaces, keys in their order. Raises ValueError for NaN."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+
 def form_of(shape: JSON, level: int) -> str:
     """The text of a shape with a `%s` for each HOLE, to be filled by `form % (text, ...)`.
 
     Every other `%` is doubled. A value put in at depth d of the shape is itself `indented(value, level + d)`.
     """
-    return indented(shape, level).replace("%", "%%").replace(f'"%{HOLE}"', HOLE)
+    return _with_holes(indented(shape, level))
+
+
+def line_form_of(shape: JSON) -> str:
+    """The same on one line."""
+    return _with_holes(on_one_line(shape))
+
+
+def _with_holes(text: str) -> str:
+    return text.replace("%", "%%").replace(f'"%{HOLE}"', HOLE)

@@ -44,8 +44,13 @@ class Cell:
 
     @property
     def seed(self) -> int:
-        """The seed of a trial: 1000 + its number."""
-        return 1000 + self.trial
+        """The seed of its trial."""
+        return seed_of(self.trial)
+
+
+def seed_of(trial: int) -> int:
+    """The seed of a trial, of whatever case: 1000 + its number."""
+    return 1000 + trial
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,14 @@ What does not live here: the recording itself (recording.py), and which line of 
 """
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
+from benchkit.basics.on_demand import OnDemand
 from benchkit.basics.values import Cell
 from benchkit.recordings.pieces import SessionFacts
-from benchkit.recordings.recording import RecordedCase, RecordedTrial, Recording, not_run
+from benchkit.recordings.recording import MOST_HELD, RecordedCase, RecordedTrial, Recording, not_run
 from benchkit.trial_log.lines import PlanLine, TrialLine
 from benchkit.trial_log.reader import SessionSummary, TrialLog
 
@@ -24,8 +27,9 @@ STOPPED = {
 def recording_of(log: TrialLog, system: str | None) -> Recording:
     """The recording of one system of a log; None is the only one there is.
 
-    Every planned cell is in it, with its last attempt. Raises Unusable if nothing is recorded yet, if the log
-    holds several systems and none was named, or not the one named.
+    Every planned cell is in it, with its last attempt. Beyond MOST_HELD cells it is read from the log, which stays
+    open, whenever its trials are taken. Raises Unusable if nothing is recorded yet, if the log holds several systems
+    and none was named, or not the one named.
     """
     plan = log.planned()
     name = system_in(log, system)
@@ -63,15 +67,21 @@ def _session_of(session: SessionSummary) -> SessionFacts:
 
 
 def _cases_of(log: TrialLog, plan: PlanLine, system: str) -> tuple[RecordedCase, ...]:
-    found: dict[str, list[RecordedTrial | None]] = {case.id: [None] * plan.trials for case in plan.cases}
-    for line in log.trials(system):
-        found[line.cell.case][line.cell.trial - 1] = _recorded(log, line)
     furthest = _furthest(log)
-    return tuple(
-        RecordedCase(case.id, case.ask, tuple(
-            trial or _not_run(log, Cell(system, case.id, number), furthest)
-            for number, trial in enumerate(found[case.id], start=1)))
-        for case in plan.cases)
+    is_held = len(plan.cases) * plan.trials <= MOST_HELD
+    made = (_trials_of(log, plan, Cell(system, case.id, 1), furthest) for case in plan.cases)
+    return tuple(RecordedCase(case.id, case.ask, tuple(trials) if is_held else trials)
+                 for case, trials in zip(plan.cases, made, strict=True))
+
+
+def _trials_of(log: TrialLog, plan: PlanLine, first: Cell, furthest: int) -> Sequence[RecordedTrial]:
+    """The trials of one case, read from the log when they are taken."""
+    def read(start: int, stop: int) -> Iterator[RecordedTrial]:
+        for number in range(start + 1, stop + 1):
+            cell = Cell(first.system, first.case, number)
+            yield _recorded(log, log.trial(cell)) if log.is_recorded(cell) else _not_run(log, cell, furthest)
+
+    return OnDemand(plan.trials, read)
 
 
 def _recorded(log: TrialLog, line: TrialLine) -> RecordedTrial:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from benchkit.basics.errors import ERROR_TYPES
 from benchkit.basics.fields import Fields
 from benchkit.basics.indented import HOLE, number_of, text_of
-from benchkit.basics.values import JSON, Cell, ErrorFacts, TaskName, Timings, Usage
+from benchkit.basics.values import JSON, ErrorFacts, TaskName, Timings, Usage, seed_of
 from benchkit.trial_log import parts
 from benchkit.trial_log.lines import STOP_REASONS
 
@@ -108,7 +108,7 @@ def error_of(fields: Fields, types: Collection[str] = ERROR_TYPES) -> ErrorFacts
 def trial_and_seed_of(fields: Fields) -> tuple[int, int]:
     """The number of a trial and its seed, which follows from it."""
     trial = fields.integer("trial", least=1)
-    seed = Cell("", "", trial).seed
+    seed = seed_of(trial)
     if fields.integer("seed") != seed:
         raise fields.wrong("seed", f"{seed}, the seed of trial {trial}")
     return trial, seed

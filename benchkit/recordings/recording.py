@@ -5,7 +5,7 @@ What does not live here: how a log becomes a recording (converting.py), and any 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,8 @@ from benchkit.trial_log.parts import fields_of_task_name
 RECORDING_VERSION = 1
 RECORDED_ERRORS = tuple(word for word in ERROR_TYPES if word not in ("NotRun", "CheckError"))
 """What a trial that ran can have ended in; a check is never run before a recording is judged."""
+MOST_HELD = 20_000
+"""So many trials (some 50 MB) are kept in memory rather than read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +46,11 @@ class RecordedTrial:
 
 @dataclass(frozen=True, slots=True)
 class RecordedCase:
-    """One planned case: its trials 1 to K, in order."""
+    """One planned case: its trials 1 to K, in order; those of a large recording are read whenever they are taken."""
 
     id: str
     ask: str
-    trials: tuple[RecordedTrial, ...]
+    trials: Sequence[RecordedTrial]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from benchkit.basics.command import Command
 from benchkit.basics.names import names_of
-from benchkit.basics.values import Failure
-from benchkit.recordings.recording import Recording
+from benchkit.recordings.recording import MOST_HELD
+from benchkit.recordings.run_record_writing import LINES
 from benchkit.running.order import Order
 from benchkit.running.plan import can_be_retried
 from benchkit.running.shards import mark_of
@@ -19,14 +19,13 @@ from benchkit.running.status import Status
 from benchkit.trial_log.merging import Merged
 
 
-def ending(order: Order, cases: str, reason: str | None, recording: Recording) -> str:
+def ending(order: Order, cases: str, reason: str | None, found: Status) -> str:
     """What is left of a whole plan. `cases` is the file they are from, `reason` how the session ended."""
-    trials = [trial for case in recording.cases for trial in case.trials]
-    left = sum(not trial.is_run for trial in trials)
-    errors = [trial.outcome.error.type for trial in trials if trial.is_run and isinstance(trial.outcome, Failure)]
+    left = found.left
     said = f"{_ended(reason, left)}; {left} {'trial is' if left == 1 else 'trials are'} left" if left \
         else f"{_ended(reason, left)}: every planned trial ran"
-    return _text(said, _to_go_on(order, left, any(map(can_be_retried, errors))) | _to_judge(order, cases, recording))
+    can_retry = any(can_be_retried(name) for name, _ in found.errors)
+    return _text(said, _to_go_on(order, left, can_retry) | _to_judge(order, cases, found.planned))
 
 
 def shard_text(found: Status, reason: str | None, order: Order) -> str:
@@ -73,13 +72,15 @@ def _to_go_on(order: Order, left: int, can_retry: bool) -> dict[str, Command | s
     return commands
 
 
-def _to_judge(order: Order, cases: str, recording: Recording) -> dict[str, Command | str]:
-    judged, report = Path("runs", f"{order.log.stem}.json"), Path("runs", f"{order.log.stem}-report.json")
+def _to_judge(order: Order, cases: str, planned: int) -> dict[str, Command | str]:
+    # a large run is judged from its log line by line, into lines; a recording and a record of one value are held whole
+    source, suffix = (order.log, LINES) if planned > MOST_HELD else (order.log.with_suffix(".json"), ".json")
+    judged, report = Path("runs", f"{order.log.stem}{suffix}"), Path("runs", f"{order.log.stem}-report.json")
     return {
         "judge again": order.command.beside(
             "harness.py", "run", "--task", order.title.module, "--cases", cases,
-            "--system", f"replay:{order.log.with_suffix('.json')}", "--split", order.split,
-            "--trials", str(recording.trials), "--out", str(judged)),
+            "--system", f"replay:{source}", "--split", order.split,
+            "--trials", str(order.trials), "--out", str(judged)),
         "report": order.command.beside("report.py", str(judged), "--out", str(report))}
 
 

@@ -1,0 +1,85 @@
+r"""A file of lines that is too large to hold: how many lines it has, and any stretch of them, read one by one.
+
+An index keeps where every STRIDE-th line begins: 8 bytes for so many lines.
+What does not live here: files that grow under a writer (trial_log/), and what a line says.
+"""
+from __future__ import annotations
+
+import os
+import re
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchkit.basics.errors import Unusable
+from benchkit.disk.whole_files import open_to_read, refusal, shown_path
+
+STRIDE = 64
+MOST_LINE_BYTES = 64 * 1024 * 1024
+_CHUNK_BYTES = 256 * 1024
+_LINE_END = re.compile(rb"\n")
+
+
+class LineFile:
+    r"""An open file of lines, each closed by "\n"; it stays the same file even if another comes to its path.
+
+    size    how many lines there are. `is_torn`: bytes stand behind the last "\n"
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the file and count its lines. Raises Unusable: missing, a folder, unreadable."""
+        self.path = path
+        self._file = os.fdopen(open_to_read(path), "rb", buffering=_CHUNK_BYTES)
+        self._index = array("q", [0])
+        self.size = 0
+        try:
+            self.is_torn = self._count()
+        except OSError as error:
+            raise refusal(path, "read", error) from None
+
+    def _count(self) -> bool:
+        """Count the lines and note where they begin; whether bytes stand behind the last."""
+        at, last = 0, b"\n"
+        while chunk := self._file.read(_CHUNK_BYTES):
+            for found in _LINE_END.finditer(chunk):
+                self.size += 1
+                if self.size % STRIDE == 0:
+                    self._index.append(at + found.end())
+            at, last = at + len(chunk), chunk[-1:]
+        return last != b"\n"
+
+    def lines(self, start: int, stop: int) -> Iterator[bytes]:
+        r"""The lines from number `start` up to, and without, `stop`, counted from 0; each without its "\n".
+
+        Raises Unusable for a line of more than MOST_LINE_BYTES, and where lines are gone that were there.
+        """
+        at = self._index[start // STRIDE] if start < stop else 0
+        for number in range(start - start % STRIDE, stop):
+            line = self._line_at(at, number)
+            at += len(line)
+            if number >= start:
+                yield line[:-1]
+
+    def _line_at(self, at: int, number: int) -> bytes:
+        try:
+            self._file.seek(at)  # within the buffer, this moves a pointer
+            line = self._file.readline(MOST_LINE_BYTES + 1)
+        except OSError as error:
+            raise refusal(self.path, "read", error) from None
+        if line[-1:] != b"\n":
+            raise Unusable(f"{shown_path(self.path)}: line {number + 1} {self._fault(line)}")
+        return line
+
+    @staticmethod
+    def _fault(line: bytes) -> str:
+        if len(line) > MOST_LINE_BYTES:
+            return f"has more than {MOST_LINE_BYTES:,} bytes, the most that is read of one"
+        return "was changed while it was read"
+
+    def close(self) -> None:
+        """Close the file. It is also closed when nobody holds this any more."""
+        self._file.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):
+            self._file.close()
