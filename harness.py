@@ -65,7 +65,8 @@ def parser() -> door.Parser:
     run = commands.add_parser("run", prog="harness.py run", help="judge a recording into a run record")
     door.add_task_flags(run)
     door.add_run_flags(run)
-    run.add_argument("--out", metavar="FILE", help="the run record (default runs/NAME.json, after the system)")
+    run.add_argument("--out", metavar="FILE", help="the run record (default runs/NAME.json, after the system; "
+                     "FILE.jsonl: a result a line, for a large run)")
     run.set_defaults(story=judge_run)
     add_compare_flags(commands.add_parser(
         "compare", prog="harness.py compare", help="refuse a candidate that is worse than its base (exit code 1)"))

@@ -18,8 +18,9 @@ from benchkit.basics.values import JSON
 from benchkit.recordings.converting import recording_of
 from benchkit.recordings.digest_book import entry_of, keep_book, read_book
 from benchkit.recordings.recording import read_recording, recording_bytes
+from benchkit.recordings.run_record import RunRecord
 from benchkit.recordings.run_record_reading import read_run_record
-from benchkit.recordings.run_record_writing import run_record_bytes
+from benchkit.recordings.run_record_writing import run_record_bytes, run_record_lines
 from benchkit.reports.files import FORMATS, Contents
 from benchkit.reports.run_report import report_of
 from benchkit.reports.text import text_report
@@ -164,6 +165,27 @@ def look_at_run_record(path: Path, original: bytes) -> None:
             pass
 
 
+def run_record_lines_examples(folder: Path) -> list[bytes]:
+    """The same as lines."""
+    return [b"".join(run_record_lines(read_run_record_in(folder, data))) for data in run_record_examples(folder)]
+
+
+def read_run_record_in(folder: Path, data: bytes) -> RunRecord:
+    """The run record that a whole file of one JSON value holds."""
+    path = folder / "whole.json"
+    path.write_bytes(data)
+    return read_run_record(path)
+
+
+def look_at_run_record_lines(path: Path, original: bytes) -> None:
+    """A run record of lines, and every report of it."""
+    read = read_run_record(path)
+    report_of(read, path.stem)
+    there, again = path.read_bytes().splitlines(), b"".join(run_record_lines(read)).splitlines()
+    assert len(there) == len(again)
+    assert all(same_json(json.loads(one), json.loads(other)) for one, other in zip(there, again, strict=True))
+
+
 def cases_examples(folder: Path) -> list[bytes]:
     """Two cases of the inbox."""
     cases = json.loads((ROOT / "cases.json").read_bytes())["cases"]
@@ -198,6 +220,7 @@ RIVER_KINDS: Sequence[Kind] = (
     Kind("log", "responses.jsonl", log_examples, look_at_log, is_sealed=True),
     Kind("recording", "toy.json", recording_examples, look_at_recording),
     Kind("run record", "toy.json", run_record_examples, look_at_run_record),
+    Kind("run record of lines", "toy.jsonl", run_record_lines_examples, look_at_run_record_lines),
     Kind("cases", "cases.json", cases_examples, look_at_cases),
     Kind("book", "recordings.json", book_examples, look_at_book),
 )

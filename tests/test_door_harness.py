@@ -51,6 +51,38 @@ class Running(AtTheDoor):
         record = read_run_record(self.folder / "runs" / "robot.json")
         self.assertEqual(("toys:robot", 4, "development"), (record.system, record.trials, record.split))
 
+    def test_a_name_that_ends_in_jsonl_gets_a_result_a_line_and_every_door_reads_it(self) -> None:
+        self.assertEqual(0, self.replay("--out", "runs/whole.json").code)
+        told = self.replay("--out", "runs/lines.jsonl")
+        self.assertEqual((0, ""), (told.code, told.stderr))
+        self.assertIn("  pass 2 of 8, fail 2 of 8, incomplete 4 of 8 (BrokenReply 1, NotRun 2, Timeout 1)\n"
+                      "  written to runs/lines.jsonl\n", told.stdout)
+        self.assertIn("report.py runs/lines.jsonl --out runs/lines-report.json", told.stdout)
+        self.assertEqual(9, (self.folder / "runs" / "lines.jsonl").read_bytes().count(b"\n"))
+        (self.folder / "runs" / "whole.jsonl").write_bytes((self.folder / "runs" / "lines.jsonl").read_bytes())
+        for words in (("report.py", "{}", "--csv", "{}.csv", "--html", "{}.html", "--junit", "{}.xml",
+                       "--markdown", "{}.md", "--out", "{}.report"), ("report.py", "{}", "--case", "two"),
+                      ("harness.py", "compare", "{}", "{}", "--allow-incomplete")):
+            with self.subTest(words):
+                one, other = (typed_in(self.folder, *(word.format(f"runs/whole{suffix}") for word in words))
+                              for suffix in (".json", ".jsonl"))
+                self.assertEqual((one.code, one.stdout, one.stderr),
+                                 (other.code, other.stdout.replace(".jsonl", ".json"), other.stderr))
+        for suffix in (".csv", ".html", ".xml", ".md", ".report"):
+            with self.subTest(suffix):
+                self.assertEqual((self.folder / "runs" / f"whole.json{suffix}").read_bytes(),
+                                 (self.folder / "runs" / f"whole.jsonl{suffix}").read_bytes())
+
+    def test_a_record_of_lines_that_was_cut_is_refused_by_every_door(self) -> None:
+        self.replay("--out", "runs/lines.jsonl")
+        path = self.folder / "runs" / "lines.jsonl"
+        path.write_bytes(path.read_bytes()[:-20])
+        for words in (("report.py", "runs/lines.jsonl", "--html", "page.html"),
+                      ("harness.py", "compare", "runs/lines.jsonl", "runs/lines.jsonl")):
+            with self.subTest(words):
+                self.refused(typed_in(self.folder, *words), "results holds 7 trials and a part of one")
+        self.assertFalse((self.folder / "page.html").exists())
+
     def test_without_out_the_record_is_named_after_the_recorded_system(self) -> None:
         self.assertIn("written to runs/robot.json", self.replay().stdout)
         self.assertTrue((self.folder / "runs" / "robot.json").is_file())

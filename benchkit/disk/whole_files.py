@@ -186,7 +186,7 @@ def _fill(path: Path | str, fd: int, chunks: Iterable[bytes], sync: Callable[[in
         os.close(fd)
 
 
-def _blocks(chunks: Iterable[bytes], size: int = 1024 * 1024) -> Iterator[bytes]:
+def _blocks(chunks: Iterable[bytes], size: int = 256 * 1024) -> Iterator[bytes]:
     block = bytearray()
     for chunk in chunks:
         block += chunk

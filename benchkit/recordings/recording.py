@@ -97,7 +97,7 @@ _CASE = form_of({"id": HOLE, "ask": HOLE}, 2).removesuffix("\n  }") + ',\n   "tr
 
 
 def recording_bytes(recording: Recording) -> Iterator[bytes]:
-    """The file, case by case: indented by 1, ASCII, final newline; equal for equal recordings, anywhere."""
+    """The file, trial by trial: indented by 1, ASCII, final newline; equal for equal recordings, anywhere."""
     head: dict[str, JSON] = {
         "recording": RECORDING_VERSION, "kit": recording.kit, "task": fields_of_task_name(recording.task),
         "split": recording.split, "system": recording.system, "settings": recording.settings,
@@ -105,9 +105,11 @@ def recording_bytes(recording: Recording) -> Iterator[bytes]:
     }
     yield (indented(head).removesuffix("\n}") + ',\n "cases": [').encode("ascii")
     for number, case in enumerate(recording.cases):
-        trials = ",".join("\n    " + _trial_text(trial) for trial in case.trials)
-        text = _CASE % (text_of(case.id), text_of(case.ask)) + trials + "\n   ]\n  }"
-        yield ((",\n  " if number else "\n  ") + text).encode("ascii")
+        beginning = _CASE % (text_of(case.id), text_of(case.ask))
+        yield ((",\n  " if number else "\n  ") + beginning).encode("ascii")
+        for place, trial in enumerate(case.trials):
+            yield ((",\n    " if place else "\n    ") + _trial_text(trial)).encode("ascii")
+        yield b"\n   ]\n  }"
     yield b"\n ]\n}\n"
 
 
