@@ -32,10 +32,12 @@ from tests.river import River
 
 SEED = 20261130
 HOW_MANY: Mapping[str, int] = {
-    "log": 2500, "recording": 3500, "run record": 1000, "run record of lines": 500, "cases": 3000, "book": 3000, "trace": 2000, "job": 1500,
-    "env_file": 500, "batch": 500, "questions": 500, "resealed log": 1000, "resealed trace": 500}
+    "log": 2500, "recording": 3500, "run record": 1000, "run record of lines": 500, "cases": 3000, "book": 3000,
+    "trace": 2000, "job": 1500, "env_file": 500, "batch": 500, "questions": 500, "resealed log": 1000,
+    "resealed trace": 500}
 STRETCH = 500
-WAYS_OF_READING = (("resealed log", "recording", "job", "questions"), ("resealed trace", "cases", "env_file", "run record of lines"))
+WAYS_OF_READING = (("resealed log", "recording", "job", "questions"),
+                   ("resealed trace", "cases", "env_file", "run record of lines"))
 """Kinds that are read in different ways, in two parts, one for each of two processes."""
 LONGEST_S = 5
 """Of a processor, for one file."""
