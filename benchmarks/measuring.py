@@ -9,16 +9,20 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import TypeVar
 
 from benchkit.reports.columns import left, right
 from benchkit.reports.columns import table as aligned
 from benchkit.running.environment import CPUINFO, processor
 
+Found = TypeVar("Found")
 ROOT = Path(__file__).resolve().parent.parent
 """The folder that holds the doors."""
 
@@ -44,12 +48,12 @@ def ratios(figures: Sequence[float], against: Sequence[float]) -> Spread:
     return spread([one / other for one, other in zip(figures, against, strict=True)])
 
 
-def in_turns(things: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+def in_turns(things: Mapping[str, Callable[[], Found]], rounds: int) -> dict[str, list[Found]]:
     """What each thing gave in each round; every round runs all of them, and begins with another one.
 
     What slows the machine down for a while so falls on all of them alike.
     """
-    found: dict[str, list[float]] = {name: [] for name in things}
+    found: dict[str, list[Found]] = {name: [] for name in things}
     names = list(things)
     for turn in range(rounds):
         first = turn % len(names)
@@ -65,18 +69,36 @@ def seconds_of(call: Callable[[], object], clock: Callable[[], float] = time.per
     return clock() - start
 
 
-def command_seconds(command: Sequence[str | Path], folder: Path, codes: Sequence[int] = (0,)) -> float:
-    """How long a process takes from start to end, its output read and dropped.
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a process took: seconds on the wall, seconds of processor time, and the most memory (resident set)."""
 
-    Raises RuntimeError with its last words if it ends with another exit code: the time of a failure measures nothing.
+    wall_s: float
+    cpu_s: float
+    peak_bytes: int
+
+
+def cost_of(command: Sequence[str | Path], folder: Path, codes: Sequence[int] = (0,)) -> Cost:
+    """Run a process to its end, its output dropped, without the caller's PYTHON* variables. It needs a POSIX system.
+
+    Begin commands with `sys.executable`: a `python3` that is a script of a version manager takes longer than the rest.
+    Raises RuntimeError with its last words if it ends with another exit code: a failure measures nothing.
     """
-    start = time.perf_counter()
-    ended = subprocess.run([*map(str, command)], cwd=folder, capture_output=True, check=False, stdin=subprocess.DEVNULL)
-    took = time.perf_counter() - start
-    if ended.returncode not in codes:
-        said = ended.stderr.decode(errors="replace")[-500:]
-        raise RuntimeError(f"{' '.join(map(str, command))}: exit code {ended.returncode}: {said}")
-    return took
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    words = [str(word) for word in command]
+    with tempfile.TemporaryFile() as said:
+        start = time.perf_counter()
+        process = subprocess.Popen(words, cwd=folder, env=kept, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=said)
+        _, status, usage = os.wait4(process.pid, 0)
+        took = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode not in codes:
+            said.seek(0)
+            last = said.read()[-500:].decode(errors="replace")
+            raise RuntimeError(f"{' '.join(words)}: exit code {process.returncode}: {last}")
+    in_bytes = 1 if sys.platform == "darwin" else 1024
+    return Cost(took, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * in_bytes)
 
 
 def ratio_text(found: Spread, digits: int = 2) -> str:

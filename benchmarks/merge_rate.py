@@ -12,18 +12,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from benchmarks.measuring import (
     ROOT,
-    command_seconds,
+    cost_of,
     in_turns,
     machine_line,
     ratio_text,
@@ -107,7 +105,7 @@ class Folder:
     def merge(self, logs: Sequence[str], out: str) -> float:
         """Merge logs; seconds."""
         (self.path / out).unlink(missing_ok=True)
-        return command_seconds(self.bench("--merge", *logs, "--log", out), self.path)
+        return cost_of(self.bench("--merge", *logs, "--log", out), self.path).wall_s
 
 
 def logs_of(trials: int, indexes: Sequence[int]) -> list[str]:
@@ -115,28 +113,19 @@ def logs_of(trials: int, indexes: Sequence[int]) -> list[str]:
     return [f"{trials}-{index}.jsonl" for index in indexes]
 
 
-def peak_bytes(command: Sequence[str], folder: Path) -> int:
-    """The most memory that a process takes (resident set). Raises RuntimeError if it fails."""
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"{' '.join(command)}: exit code {process.returncode}")
-    return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
-
 def rates(folder: Folder, rounds: int) -> list[list[str]]:
     """Merged trials a second, against json.loads over the same lines, and bytes a trial."""
     indexes = range(1, SHARDS + 1)
     for trials in (SMALL, LARGE):
         for index in indexes:
-            command_seconds(folder.shard(trials, index, SHARDS), folder.path)
+            cost_of(folder.shard(trials, index, SHARDS), folder.path)
     lines = [line for name in logs_of(LARGE, indexes) for line in (folder.path / name).read_bytes().splitlines()]
-    found = in_turns({
+    things: dict[str, Callable[[], float]] = {
         "small": partial(folder.merge, logs_of(SMALL, indexes), "small.jsonl"),
         "large": partial(folder.merge, logs_of(LARGE, indexes), "large.jsonl"),
         "json": lambda: seconds_of(lambda: [json.loads(line) for line in lines]),
-    }, rounds)
+    }
+    found = in_turns(things, rounds)
     cells = CASES * (LARGE - SMALL)
     slopes = [large - small for large, small in zip(found["large"], found["small"], strict=True)]
     whole_json = [took * cells / (CASES * LARGE) for took in found["json"]]
@@ -153,11 +142,11 @@ def memory(folder: Folder) -> list[list[str]]:
     few, many = 10**6 // CASES, 10**7 // CASES
     peaks: dict[str, list[int]] = {"a shard": [], "a shard that goes on": [], "a merge": []}
     for trials in (few, many):
-        command_seconds(folder.shard(trials, 1, SPARSE), folder.path)
-        peaks["a shard"].append(peak_bytes(folder.shard(trials, 2, SPARSE), folder.path))
-        peaks["a shard that goes on"].append(peak_bytes(folder.shard(trials, 2, SPARSE), folder.path))
+        cost_of(folder.shard(trials, 1, SPARSE), folder.path)
+        peaks["a shard"].append(cost_of(folder.shard(trials, 2, SPARSE), folder.path).peak_bytes)
+        peaks["a shard that goes on"].append(cost_of(folder.shard(trials, 2, SPARSE), folder.path).peak_bytes)
         merge = folder.bench("--merge", *logs_of(trials, (1, 2)), "--log", f"{trials}.jsonl")
-        peaks["a merge"].append(peak_bytes(merge, folder.path))
+        peaks["a merge"].append(cost_of(merge, folder.path).peak_bytes)
     cells = CASES * (many - few)
     return [[f"bytes of memory for each planned cell: {what}", f"{(large - small) / cells:.1f}"]
             for what, (small, large) in peaks.items()]

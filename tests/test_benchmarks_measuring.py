@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.measuring import (
     Spread,
-    command_seconds,
+    cost_of,
     in_turns,
     machine_line,
     ratio_text,
@@ -58,12 +58,17 @@ class Turns(unittest.TestCase):
         times = iter([10.0, 12.5])
         self.assertEqual(2.5, seconds_of(lambda: None, lambda: next(times)))
 
-    def test_a_command_is_timed_and_one_that_fails_is_no_measurement(self) -> None:
+    def test_a_command_is_measured_and_one_that_fails_is_no_measurement(self) -> None:
         here = Path(__file__).parent
-        self.assertGreater(command_seconds([sys.executable, "-I", "-S", "-c", "pass"], here), 0)
-        self.assertGreater(command_seconds([sys.executable, "-I", "-S", "-c", "raise SystemExit(1)"], here, (1,)), 0)
+        python = [sys.executable, "-I", "-S", "-c"]
+        light = cost_of([*python, "raise SystemExit(1)"], here, (1,))
+        heavy = cost_of([*python, "kept = bytearray(b'x' * 50_000_000); sum(range(2_000_000))"], here)
+        for cost in (light, heavy):
+            self.assertTrue(0 < cost.cpu_s <= cost.wall_s * 2)
+        self.assertGreater(heavy.cpu_s, light.cpu_s)
+        self.assertGreater(heavy.peak_bytes - light.peak_bytes, 40_000_000)
         with self.assertRaisesRegex(RuntimeError, "exit code 1: why"):
-            command_seconds([sys.executable, "-I", "-S", "-c", "raise SystemExit('why')"], here)
+            cost_of([*python, "raise SystemExit('why')"], here)
 
 
 class Words(unittest.TestCase):
