@@ -302,6 +302,7 @@ def draw_again(options: argparse.Namespace) -> int:
     from benchkit.basics.errors import Unusable
     from benchkit.boards.batch import PUBLISHED
     from benchkit.boards.batch_folders import find_batch, newest
+    from benchkit.boards.batch_log import unmerged_line
     from benchkit.boards.choosing_batch import questions_of, refuse_blocked, tell_passed_over
     from benchkit.boards.job_pack import pack_of_batch
     from benchkit.boards.publish import reasons_not_published
@@ -319,7 +320,10 @@ def draw_again(options: argparse.Namespace) -> int:
         reasons = reasons_not_published(found, pack)
         if reasons:
             return refuse(found, reasons, "its batch.json says so, and that does not hold; nothing was written")
-    return show(*settle(examine(found, pack, questions_of(found, options.accept_altered))))
+    findings = examine(found, pack, questions_of(found, options.accept_altered))
+    if unmerged := unmerged_line(found):
+        door.say(unmerged)
+    return show(*settle(findings))
 
 
 def tell_estimate(options: argparse.Namespace) -> int:

@@ -151,8 +151,10 @@ class WhatIsMissing(Shards):
         self.shards(1, 3)
         self.merge()
         self.shards(2)
-        self.assertIn("8 answers of its shards are not in responses.jsonl yet; first python3 board.py merge",
-                      self.refused("run jobs/tiny.toml"))
+        words = "8 answers of its shards are not in responses.jsonl yet; first python3 board.py merge"
+        self.assertIn(words, self.refused("run jobs/tiny.toml"))
+        self.assertIn(words, self.type("report jobs/tiny.toml").stderr)
+        self.assertIn(words, self.well(f"publish {self.batch().name}", 1))
         self.assertIn("24 of 24 planned cells merged, 0 left\n", self.merge())
         self.assertEqual(12, self.calls()["good"])
 
@@ -168,14 +170,17 @@ class WhatIsMissing(Shards):
         self.well("run jobs/tiny.toml --offline")
         self.shards(1, 2, flags="--models robots:good", of=4)
         line = self.refused("run jobs/tiny.toml --models robots:good,robots:rude --shard 1/4")
-        self.assertIn("shared out without robots:rude; put them into the batch before a system is added: python3 "
-                      f"board.py merge runs/tiny/{self.batch().name}", line)
+        self.assertIn("shared out without robots:rude, and are not in the batch yet; first python3 board.py merge "
+                      f"runs/tiny/{self.batch().name}", line)
+        self.assertIn("shared out over 4, and are not",
+                      self.refused("run jobs/tiny.toml --models robots:good --shard 1/3"))
         self.merge()
         self.shards(1, 2, 3, 4, flags="--models robots:good,robots:rude", of=4)
         self.assertIn("36 of 36 planned cells merged, 0 left", self.merge())
         self.assertEqual(Counter({"baselines:even": 12, "robots:good": 12, "robots:rude": 12}),
                          Counter(system for _, system, _ in self.ran()))
         self.assertEqual({"good": 12, "rude": 12}, self.calls())
+        self.assertIn("0 new cells, 0 of its 8", self.shards(1)[0])
 
     def test_a_batch_without_any_log_but_those_of_shards_says_what_to_do(self) -> None:
         self.shards(1)
@@ -230,6 +235,18 @@ class CutOff(Shards):
         self.assertIn("23 of 24 planned cells merged, 1 left\ntrace invariant violations: 1\n", told)
         self.assertIn("its trial line is gone", told)
 
+    def test_a_trial_that_was_cut_off_stays_abandoned_and_one_that_another_shard_finished_does_not(self) -> None:
+        self.shards(1, 2)
+        for name in ("responses", "trace"):
+            lines = (self.batch() / f"{name}.shard-1-of-3.jsonl").read_bytes()
+            (self.batch() / f"{name}.shard-3-of-3.jsonl").write_bytes(lines)
+        for index in (1, 2):
+            path = self.batch() / self.log(index)
+            path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-2]))
+        told = self.merge()
+        self.assertIn("15 of 24 planned cells merged, 9 left; no log of shard 3/3\ntrace self-consistent\n  1 trial "
+                      "abandoned", told)
+
     def test_a_shard_that_was_killed_goes_on_and_all_make_one_whole_batch(self) -> None:
         self.job(systems='["robots:slow"]', trials="1")
         process = typed("run jobs/tiny.toml --shard 1/2")
@@ -247,9 +264,9 @@ class CutOff(Shards):
 
 class Beginning(Shards):
     def test_shards_that_start_at_once_begin_one_batch(self) -> None:
-        processes = [typed(f"run jobs/tiny.toml --shard {index}/3") for index in (1, 2, 3)]
+        processes = [typed(f"run jobs/tiny.toml --shard {index}/2") for index in (1, 2)]
         told = [process.communicate(timeout=60)[1] for process in processes]
-        self.assertEqual([0] * 3, [process.returncode for process in processes], told)
+        self.assertEqual([0] * 2, [process.returncode for process in processes], told)
         self.assertEqual(1, len(self.batches()))
         self.assertIn("24 of 24 planned cells merged", self.merge())
 

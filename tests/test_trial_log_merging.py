@@ -12,6 +12,7 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.values import JSON, Cell, Outcome, Shard
 from benchkit.recordings.converting import recording_of
 from benchkit.recordings.recording import Recording
+from benchkit.running.plan import cells_of
 from benchkit.trial_log.lines import Damage, PlanLine, StopLine, SystemLine
 from benchkit.trial_log.merging import Merged, merge_logs
 from benchkit.trial_log.reader import read_log
@@ -186,6 +187,48 @@ class Missing(Merging):
         again = part(1, taken=(), id_of="e").lines
         with self.assertRaisesRegex(Unusable, "the first line of a session is lost; .*--export"):
             self.merge(b"".join([*again, altered(lines[0]), *lines[1:]]), accept_damage=True)
+
+
+class SystemsOfTheirOwn(Merging):
+    OTHER = "s:other"
+
+    def other(self, number: int, systems: tuple[str, ...] = (), outcomes: dict[Cell, Outcome] | None = None) -> Lines:
+        """The log of a shard that asked another system."""
+        lines = Lines().begin(f"{number + 8:x}" * 16, replace(
+            session_line(), shard=Shard(number, 2), trace_damage=(Damage(7, 7),)))
+        lines.add(plan_line(systems=systems or (self.OTHER,)), SystemLine(self.OTHER, SETTINGS))
+        for cell in cells()[number - 1::2]:
+            lines.add(trial_line(cell.case, cell.trial, outcome=(outcomes or {}).get(cell), system=self.OTHER))
+        return lines.add(StopLine("selection", STAMP))
+
+    def joined(self, *logs: Lines) -> Merged:
+        return merge_logs(self.put(*logs), self.out, joins_systems=True)
+
+    def test_logs_of_different_systems_are_joined_where_that_is_asked_for(self) -> None:
+        self.assertIn("systems s:other, not", self.refused(part(1, 1), self.other(1)))
+        self.assertEqual(Merged(12, 12, (), ()), self.joined(part(1, 1), self.other(2), self.other(1)))
+        log = read_log(self.out)
+        self.assertEqual((SYSTEM, self.OTHER), log.planned().systems)
+        self.assertEqual(dict.fromkeys(cells_of(log.planned()), 1),
+                         {cell: log.attempts(cell) for cell in cells_of(log.planned())})
+
+    def test_a_system_that_is_found_later_changes_nothing_of_who_holds_what(self) -> None:
+        self.joined(part(1), self.other(1))
+        halves = [self.folder / "left.jsonl"]
+        self.out.rename(halves[0])
+        merged = merge_logs([*halves, *self.put(part(2), self.other(2, (SYSTEM, self.OTHER)), part(3))], self.out,
+                            joins_systems=True)
+        self.assertEqual((12, 12), (merged.planned, merged.recorded))
+        self.assertEqual(12, self.out.read_bytes().count(b'"kind":"trial"'))
+
+    def test_cells_of_other_systems_with_two_outcomes_are_still_refused(self) -> None:
+        paths = self.put(part(1, 1), self.other(1), self.other(1, outcomes={cells()[2]: reply("another")}))
+        with self.assertRaisesRegex(Unusable, "different outcomes of mail-3 trial 1"):
+            merge_logs(paths, self.out, joins_systems=True)
+
+    def test_damage_of_the_traces_that_are_left_behind_is_not_named_any_more(self) -> None:
+        self.joined(part(1, 1), self.other(1))
+        self.assertEqual([None, ()], [session.line.trace_damage for session in read_log(self.out).sessions])
 
 
 class Overlapping(Merging):

@@ -59,16 +59,27 @@ def unmerged(found: FoundBatch) -> int:
     """How many cells the shards of a batch have answered that its own log does not hold. Raises as `log_of` does."""
     shards = shards_in(found.folder)
     whole = log_of(found) if shards else None
-    logs = filter(None, (log_of(found, one.shard) for one in shards))
-    return sum(whole is None or not whole.attempts(cell) for log in logs for _, cell in log.cells())
+    return sum(unmerged_in(log, whole) for log in (log_of(found, shard) for shard in shards) if log is not None)
+
+
+def unmerged_in(log: TrialLog, whole: TrialLog | None) -> int:
+    """How many cells of the log of a shard that of the whole batch does not hold."""
+    return sum(whole is None or not whole.attempts(cell) for _, cell in log.cells())
+
+
+def unmerged_line(found: FoundBatch) -> str:
+    """That shards hold answers that the batch does not hold yet, and what to do; "" where they do not."""
+    count = unmerged(found)
+    return "" if not count else (
+        f"{shown_path(found.folder)}: {count_of(count, 'answer')} of its shards {'is' if count == 1 else 'are'} not in "
+        f"{RESPONSES} yet; first {merge_command(found)}")
 
 
 def refuse_unmerged(found: FoundBatch) -> None:
     """Raise Unusable where shards hold answers that the batch does not hold yet."""
-    count = unmerged(found)
-    if count:
-        raise Unusable(f"{shown_path(found.folder)}: {count_of(count, 'answer')} of its shards "
-                       f"{'is' if count == 1 else 'are'} not in {RESPONSES} yet; first {merge_command(found)}")
+    line = unmerged_line(found)
+    if line:
+        raise Unusable(line)
 
 
 def merge_command(found: FoundBatch) -> str:

@@ -43,10 +43,10 @@ def papers_of(folder: Path, shard: Shard | None = None) -> Papers:
     return Papers(folder / log, folder / trace, shard)
 
 
-def shards_in(folder: Path) -> tuple[Papers, ...]:
+def shards_in(folder: Path) -> tuple[Shard, ...]:
     """The shards that have begun in the folder of a batch, in order."""
     found = [Shard(int(match[1]), int(match[2])) for path in folder.iterdir() if (match := _LOG.fullmatch(path.name))]
-    return tuple(papers_of(folder, shard) for shard in sorted(found, key=lambda shard: (shard.of, shard.index)))
+    return tuple(sorted(found, key=lambda shard: (shard.of, shard.index)))
 
 
 @contextmanager

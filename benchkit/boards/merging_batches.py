@@ -59,7 +59,7 @@ def _papers_in(found: FoundBatch) -> Iterator[Papers]:
     whole = papers_of(found.folder)
     if whole.log.exists() and whole.log.stat().st_size:
         yield whole
-    yield from shards_in(found.folder)
+    yield from (papers_of(found.folder, shard) for shard in shards_in(found.folder))
 
 
 def _parts_of(found: FoundBatch, papers: Papers) -> Iterator[Part]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import cases_named, shown_line
 from benchkit.boards.batch import BLOCKED, PUBLISHED, FoundBatch
-from benchkit.boards.batch_log import log_of, recorded_log
+from benchkit.boards.batch_log import log_of, recorded_log, unmerged_line
 from benchkit.boards.board_making import Findings
 from benchkit.boards.choosing_batch import questions_of
 from benchkit.boards.evaluation import Before
@@ -109,6 +109,8 @@ def _of_gates(found: FoundBatch, pack: Pack, questions: KeptQuestions) -> Iterat
 def _of_answers(found: FoundBatch, pack: Pack, questions: KeptQuestions) -> Iterator[str]:
     """What does not hold of log and trace."""
     log = recorded_log(found)
+    if unmerged := unmerged_line(found):
+        yield unmerged
     yield from _of_requests(log, pack, questions, found)
     findings = examine(found, pack, questions, Before())
     if not findings.verification.is_consistent:

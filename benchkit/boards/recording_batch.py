@@ -13,9 +13,9 @@ from benchkit.basics.clock import Budget
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
-from benchkit.basics.values import TaskName
+from benchkit.basics.values import Shard, TaskName
 from benchkit.boards.batch import FoundBatch
-from benchkit.boards.batch_log import log_of, merge_command
+from benchkit.boards.batch_log import log_of, merge_command, unmerged_in
 from benchkit.boards.batch_shards import papers_of, shards_in
 from benchkit.boards.game import Game, games_of, prompts_of
 from benchkit.boards.job import FromTask, Job
@@ -68,7 +68,7 @@ def record_batch(
     log = log_of(found, shard)
     _check_trials(found, log)
     if shard is not None:
-        _check_shared_out(found, systems)
+        _check_shared_out(found, shard, systems)
         whole = log_of(found)
         wished = replace(wished, selection=replace(wished.selection, answered=whole.is_recorded if whole else None))
     before = _attempts(log)
@@ -107,17 +107,21 @@ def _check_trials(found: FoundBatch, log: TrialLog | None) -> None:
                        f"trials = {found.batch.job.trials}; say {planned} or more, or begin another batch with --fresh")
 
 
-def _check_shared_out(found: FoundBatch, systems: Sequence[str]) -> None:
-    """Raise Unusable where more systems would number the cells anew, and answers by the old numbers are not merged."""
-    whole = log_of(found)
-    for papers in shards_in(found.folder):
-        log = log_of(found, papers.shard)
-        if log is None or set(systems) <= set(log.planned().systems):
+def _check_shared_out(found: FoundBatch, shard: Shard, systems: Sequence[str]) -> None:
+    """Raise Unusable where cells were shared out otherwise before, and the batch does not hold the answers yet.
+
+    Who runs a cell follows from the number of shards and from all systems, so two shards would ask the same. Of as many
+    shards each looks at its own log only: a thousand that read a thousand logs would wait for the disk.
+    """
+    for other in shards_in(found.folder):
+        log = log_of(found, other) if other == shard or other.of != shard.of else None
+        if log is None:
             continue
-        if any(whole is None or not whole.attempts(cell) for _, cell in log.cells()):
-            new = next(name for name in systems if name not in log.planned().systems)
-            raise Unusable(f"{shown_path(papers.log)}: its answers were shared out without {shown_line(new, 60)}; put "
-                           f"them into the batch before a system is added: {merge_command(found)}")
+        new = [name for name in systems if name not in log.planned().systems]
+        if (new or other.of != shard.of) and unmerged_in(log, log_of(found)):
+            raise Unusable(f"{shown_path(log.path)}: its answers were shared out "
+                           f"{f'without {shown_line(new[0], 60)}' if new else f'over {other.of}'}, and are not in the "
+                           f"batch yet; first {merge_command(found)}")
 
 
 def _attempts(log: TrialLog | None) -> int:
