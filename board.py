@@ -321,7 +321,8 @@ def draw_again(options: argparse.Namespace) -> int:
         if reasons:
             return refuse(found, reasons, "its batch.json says so, and that does not hold; nothing was written")
     findings = examine(found, pack, questions_of(found, options.accept_altered))
-    if unmerged := unmerged_line(found):
+    unmerged = unmerged_line(found)
+    if unmerged:
         door.say(unmerged)
     return show(*settle(findings))
 
