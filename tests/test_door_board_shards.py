@@ -16,6 +16,9 @@ import board
 from benchkit import door
 from benchkit.basics.canonical import close_line
 from benchkit.basics.clock import Clock, StopWish
+from benchkit.boards.batch_shards import one_at_a_time
+from benchkit.disk.appending import AppendFile
+from benchkit.disk.locking import LockedElsewhere
 from benchkit.running.live import Edges
 from tests.board_door import BoardDoor
 from tests.doors import PYTHON, ROOT
@@ -97,8 +100,12 @@ class OneBoardOnThreeMachines(Shards):
                          f"  merge all shards  python3 board.py merge {folder}\ntrace self-consistent\n", told)
 
     def test_the_events_of_a_trial_stand_together_in_the_order_of_the_log(self) -> None:
+        self.job(geometry='"gated"', systems='["robots:buyer", "baselines:buyer"]')
         self.shards(3, 1, 2)
         self.merge()
+        parts = [(self.batch() / f"trace.shard-{index}-of-3.jsonl").read_bytes() for index in (1, 2, 3)]
+        self.assertEqual(sorted(b"".join(parts).splitlines()),
+                         sorted((self.batch() / "trace.jsonl").read_bytes().splitlines()))
         events = [(line["trial"], line["solver"], line["case"]) for line in self.lines("trace.jsonl")]
         self.assertEqual(self.ran(), list(dict.fromkeys(events)))
         self.assertEqual(24, sum(one != other for one, other in zip(events, [None, *events], strict=False)))
@@ -269,6 +276,22 @@ class Beginning(Shards):
         self.assertEqual([0] * 2, [process.returncode for process in processes], told)
         self.assertEqual(1, len(self.batches()))
         self.assertIn("24 of 24 planned cells merged", self.merge())
+
+    def test_who_finds_another_at_it_says_so_once_and_waits(self) -> None:
+        path = Path("runs/tiny/begin.lock")
+        other, said, waited = AppendFile.open(path), list[str](), list[float]()
+
+        def sleep(seconds: float) -> None:
+            waited.append(seconds)
+            if len(waited) == 3:
+                other.close()
+
+        with one_at_a_time(path.parent, said.append, sleep):
+            self.assertEqual((["runs/tiny: waiting for another shard, which makes the questions"], 3),
+                             (said, len(waited)))
+            with self.assertRaises(LockedElsewhere):
+                AppendFile.open(path)
+        self.assertEqual([], list(path.parent.iterdir()))
 
     def test_begin_makes_another_batch_and_asks_nobody(self) -> None:
         self.well("run jobs/tiny.toml")
