@@ -10,7 +10,6 @@ import os
 import platform
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,16 @@ from benchkit.running.environment import CPUINFO, processor
 Found = TypeVar("Found")
 ROOT = Path(__file__).resolve().parent.parent
 """The folder that holds the doors."""
+# a process begins with the peak memory of the one that started it, until exec: so a small one starts what is measured
+_LAUNCHER = """
+import os, sys, time
+quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+start = time.perf_counter()
+child = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=quiet)
+_, status, usage = os.wait4(child, 0)
+took = time.perf_counter() - start
+print(os.waitstatus_to_exitcode(status), took, usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +95,15 @@ def cost_of(command: Sequence[str | Path], folder: Path, codes: Sequence[int] = 
     """
     kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     words = [str(word) for word in command]
-    with tempfile.TemporaryFile() as said:
-        start = time.perf_counter()
-        process = subprocess.Popen(words, cwd=folder, env=kept, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=said)
-        _, status, usage = os.wait4(process.pid, 0)
-        took = time.perf_counter() - start
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode not in codes:
-            said.seek(0)
-            last = said.read()[-500:].decode(errors="replace")
-            raise RuntimeError(f"{' '.join(words)}: exit code {process.returncode}: {last}")
-    in_bytes = 1 if sys.platform == "darwin" else 1024
-    return Cost(took, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * in_bytes)
+    ended = subprocess.run([sys.executable, "-I", "-S", "-c", _LAUNCHER, *words], cwd=folder, env=kept, check=False,
+                           capture_output=True, stdin=subprocess.DEVNULL)
+    if ended.returncode:
+        raise RuntimeError(f"{words[0]}: it cannot be started: {ended.stderr.decode(errors='replace')[-500:]}")
+    code, wall_s, cpu_s, peak = ended.stdout.split()
+    if int(code) not in codes:
+        last = ended.stderr[-500:].decode(errors="replace")
+        raise RuntimeError(f"{' '.join(words)}: exit code {int(code)}: {last}")
+    return Cost(float(wall_s), float(cpu_s), int(peak) * (1 if sys.platform == "darwin" else 1024))
 
 
 def ratio_text(found: Spread, digits: int = 2) -> str:

@@ -4,8 +4,9 @@
     python3 -m benchmarks.merge_rate --rounds 3       fewer rounds
 
 Real logs are made by `bench.py --shard` with a system that answers at once, in a scratch folder (TMPDIR says where),
-and merged by `bench.py --merge`: two sizes in turns, so that the rate is a slope, without the start of Python. Beside
-it stands `json.loads` over the lines of the same logs, in this process. It needs a POSIX system.
+and merged by `bench.py --merge`: two sizes in turns, so that the rate is a slope, without the start of Python. It is
+processor time, for that depends least on what else goes on. Beside it stands `json.loads` over the lines of the same
+logs, in this process. It needs a POSIX system.
 Exit code 0, or 1 if a tree of merges does not give the bytes of one merge.
 """
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import json
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -103,9 +105,9 @@ class Folder:
                           str(trials), "--shard", f"{index}/{of}", "--log", f"{trials}-{index}.jsonl", "--quiet")
 
     def merge(self, logs: Sequence[str], out: str) -> float:
-        """Merge logs; seconds."""
+        """Merge logs; seconds of processor time."""
         (self.path / out).unlink(missing_ok=True)
-        return cost_of(self.bench("--merge", *logs, "--log", out), self.path).wall_s
+        return cost_of(self.bench("--merge", *logs, "--log", out), self.path).cpu_s
 
 
 def logs_of(trials: int, indexes: Sequence[int]) -> list[str]:
@@ -123,7 +125,7 @@ def rates(folder: Folder, rounds: int) -> list[list[str]]:
     things: dict[str, Callable[[], float]] = {
         "small": partial(folder.merge, logs_of(SMALL, indexes), "small.jsonl"),
         "large": partial(folder.merge, logs_of(LARGE, indexes), "large.jsonl"),
-        "json": lambda: seconds_of(lambda: [json.loads(line) for line in lines]),
+        "json": lambda: seconds_of(lambda: [json.loads(line) for line in lines], time.process_time),
     }
     found = in_turns(things, rounds)
     cells = CASES * (LARGE - SMALL)
@@ -131,7 +133,7 @@ def rates(folder: Folder, rounds: int) -> list[list[str]]:
     whole_json = [took * cells / (CASES * LARGE) for took in found["json"]]
     size = (folder.path / "large.jsonl").stat().st_size - (folder.path / "small.jsonl").stat().st_size
     return [
-        ["merged trials a second", ratio_text(spread([cells / slope for slope in slopes]), 0)],
+        ["merged trials a second of processor time", ratio_text(spread([cells / slope for slope in slopes]), 0)],
         ["the same, against json.loads over the lines", ratio_text(ratios(slopes, whole_json))],
         ["bytes a trial in the log (answers of 200 characters)", f"{size / cells:,.0f}"],
     ]
@@ -140,15 +142,16 @@ def rates(folder: Folder, rounds: int) -> list[list[str]]:
 def memory(folder: Folder) -> list[list[str]]:
     """Bytes of memory for each planned cell, by slope between a plan of 10^6 and one of 10^7 cells."""
     few, many = 10**6 // CASES, 10**7 // CASES
-    peaks: dict[str, list[int]] = {"a shard": [], "a shard that goes on": [], "a merge": []}
+    peaks: dict[str, list[int]] = {"a shard": [], "a shard that goes on": [], "a merge": [], "a merge of a merge": []}
     for trials in (few, many):
         cost_of(folder.shard(trials, 1, SPARSE), folder.path)
-        peaks["a shard"].append(cost_of(folder.shard(trials, 2, SPARSE), folder.path).peak_bytes)
-        peaks["a shard that goes on"].append(cost_of(folder.shard(trials, 2, SPARSE), folder.path).peak_bytes)
-        merge = folder.bench("--merge", *logs_of(trials, (1, 2)), "--log", f"{trials}.jsonl")
-        peaks["a merge"].append(cost_of(merge, folder.path).peak_bytes)
+        shard = folder.shard(trials, 2, SPARSE)
+        merge = folder.bench("--merge", *logs_of(trials, (1, 2)), "--log", f"{trials}-merged.jsonl")
+        again = folder.bench("--merge", f"{trials}-merged.jsonl", "--log", f"{trials}-again.jsonl")
+        for what, command in zip(peaks, (shard, shard, merge, again), strict=True):
+            peaks[what].append(cost_of(command, folder.path).peak_bytes)
     cells = CASES * (many - few)
-    return [[f"bytes of memory for each planned cell: {what}", f"{(large - small) / cells:.1f}"]
+    return [[f"bytes of memory for each planned cell: {what}", f"{max(0, large - small) / cells:.1f}"]
             for what, (small, large) in peaks.items()]
 
 

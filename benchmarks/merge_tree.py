@@ -15,7 +15,8 @@ class Costs:
     trials_per_s     merged by one process
     bytes_per_trial  of a log
     bytes_per_case   of the line in which each log names the whole plan
-    bytes_per_cell   of memory, for each planned cell of the run
+    bytes_per_cell   of memory, for each planned cell of the run, in a merge
+    bytes_per_own    of memory, for each cell that a log being read has room for: those of its shard, or all
     start_s          of a process
     """
 
@@ -23,16 +24,21 @@ class Costs:
     bytes_per_trial: float
     bytes_per_case: float
     bytes_per_cell: float
+    bytes_per_own: float
     start_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class Merging:
-    """What a way to merge costs: levels, merges, bytes read in all, and seconds if as many run at once as can."""
+    """What a way to merge costs.
+
+    `bytes_read` in all, `memory_bytes` of the largest merge, `took_s` if the merges of a level run side by side.
+    """
 
     levels: int
     merges: int
     bytes_read: float
+    memory_bytes: float
     took_s: float
 
 
@@ -49,13 +55,16 @@ def merging(costs: Costs, logs: int, trials: int, cases: int, fan_in: int, machi
     if fan_in < 2:
         raise ValueError("a merge takes two logs at least")
     levels, merges, read, took = 0, 0, 0.0, 0.0
+    memory = 0.0
     while logs > 1:
+        # a merged log is of no shard, so whoever reads it has room for all cells
+        memory = trials * (costs.bytes_per_cell + costs.bytes_per_own * (1 if levels else 1 / logs))
         made = math.ceil(logs / fan_in)
         largest = trials * min(1.0, fan_in / logs)
         read += trials * costs.bytes_per_trial + logs * cases * costs.bytes_per_case
         took += math.ceil(made / machines) * (costs.start_s + largest / costs.trials_per_s)
         levels, merges, logs = levels + 1, merges + made, made
-    return Merging(levels, merges, read, took)
+    return Merging(levels, merges, read, memory, took)
 
 
 def uploaded_bytes(final_bytes: float, lasts_s: float, every_s: float) -> float:

@@ -67,8 +67,15 @@ class Turns(unittest.TestCase):
             self.assertTrue(0 < cost.cpu_s <= cost.wall_s * 2)
         self.assertGreater(heavy.cpu_s, light.cpu_s)
         self.assertGreater(heavy.peak_bytes - light.peak_bytes, 40_000_000)
-        with self.assertRaisesRegex(RuntimeError, "exit code 1: why"):
-            cost_of([*python, "raise SystemExit('why')"], here)
+        for command, words in (([*python, "raise SystemExit('why')"], "exit code 1: why"),
+                               (["/nowhere/python3"], "/nowhere/python3: it cannot be started")):
+            with self.assertRaisesRegex(RuntimeError, words):
+                cost_of(command, here)
+
+    def test_the_memory_of_a_process_is_its_own_however_large_the_caller_is(self) -> None:
+        kept = bytearray(b"x" * 100_000_000)
+        cost = cost_of([sys.executable, "-I", "-S", "-c", "pass"], Path(__file__).parent)
+        self.assertLess(cost.peak_bytes, len(kept) / 2)
 
 
 class Words(unittest.TestCase):

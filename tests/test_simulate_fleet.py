@@ -17,7 +17,8 @@ from benchmarks.merge_tree import Costs, log_bytes, merging, uploaded_bytes
 from benchmarks.simulate_fleet import main
 from tests.trial_logs import plan_line
 
-COSTS = Costs(trials_per_s=1_000, bytes_per_trial=700, bytes_per_case=35, bytes_per_cell=11, start_s=0.5)
+COSTS = Costs(trials_per_s=1_000, bytes_per_trial=700, bytes_per_case=35, bytes_per_cell=2, bytes_per_own=11,
+              start_s=0.5)
 OFTEN = Interruptions(between_failures_s=5_000, repair_s=500, between_preemptions_s=2_000, replace_s=50)
 
 
@@ -158,6 +159,10 @@ class Merges(unittest.TestCase):
         self.assertEqual(0.5 + 10, merging(COSTS, 100, 10_000, 50, 100, 1_000).took_s)
         self.assertEqual(2 * 0.5 + 1 + 10, merging(COSTS, 100, 10_000, 50, 10, 1_000).took_s)
         self.assertEqual(2 * (0.5 + 1) + 0.5 + 10, merging(COSTS, 100, 10_000, 50, 10, 5).took_s)
+
+    def test_a_merge_of_merges_has_room_for_all_cells_and_a_merge_of_shards_only_for_theirs(self) -> None:
+        self.assertEqual(10_000 * 2 + 100 * 11, merging(COSTS, 100, 10_000, 50, 100, 1).memory_bytes)
+        self.assertEqual(10_000 * (2 + 11), merging(COSTS, 100, 10_000, 50, 10, 1).memory_bytes)
 
     def test_every_log_names_the_whole_plan(self) -> None:
         self.assertEqual(100 * 700 + 50 * 35, log_bytes(COSTS, 100, 50))

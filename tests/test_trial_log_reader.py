@@ -10,7 +10,8 @@ from pathlib import Path
 
 from benchkit.basics.canonical import close_line
 from benchkit.basics.errors import Unusable
-from benchkit.basics.values import JSON, Cell, Reply
+from benchkit.basics.values import JSON, Cell, Reply, Shard
+from benchkit.trial_log.cell_table import CellFacts, CellTable
 from benchkit.trial_log.lines import MOST_LINE_BYTES, Damage, LoadedLine, StopLine, SystemLine
 from benchkit.trial_log.reader import SessionSummary, TrialLog, read_log
 from tests import trial_logs
@@ -475,13 +476,38 @@ class ImpossibleContent(InAFolder):
 
 class Memory(InAFolder):
     def test_a_recorded_cell_takes_eleven_bytes(self) -> None:
-        from benchkit.trial_log.cell_table import CellFacts, CellTable
         table = CellTable(plan_line(trials=1_000_000))
         table.record(2_999_999, CellFacts(1, 1, None, True))
         columns = [getattr(table, name) for name in ("_offsets", "_attempts", "_facts")]
         self.assertEqual(sum(column.itemsize * len(column) for column in columns), 33_000_000)
         self.assertEqual(table.facts(2_999_999), CellFacts(1, 1, None, True))
         self.assertIsNone(table.facts(2_999_998))
+
+    def test_the_log_of_a_shard_has_room_for_the_cells_of_that_shard_only(self) -> None:
+        table = CellTable(plan_line(trials=1_000_000), Shard(3_000, 3_000))
+        table.record(2_999_999, CellFacts(1, 1, None, True))
+        columns = [getattr(table, name) for name in ("_offsets", "_attempts", "_facts")]
+        self.assertEqual(sum(column.itemsize * len(column) for column in columns), 11_000)
+        self.assertEqual(table.facts(2_999_999), CellFacts(1, 1, None, True))
+
+    def test_what_is_recorded_is_found_again_in_the_order_of_the_plan_whatever_shard_a_log_is_of(self) -> None:
+        plan = plan_line(trials=4)
+        cells = len(plan.cases) * plan.trials
+        for of in (1, 2, 5, 7, 40):
+            for index in range(1, of + 1):
+                table = CellTable(plan, Shard(index, of))
+                facts = {position: CellFacts(position, 1 + position % 3, "Timeout" if position % 2 else None, False)
+                         for position in (7, 0, 3, 11, 6, 8)}
+                for position, one in facts.items():
+                    table.record(position, one)
+                with self.subTest(index=index, of=of):
+                    self.assertEqual([facts.get(position) for position in range(cells)],
+                                     [table.facts(position) for position in range(cells)])
+                    self.assertEqual({position: one.attempts for position, one in facts.items()},
+                                     {position: table.attempts(position) for position in range(cells)
+                                      if table.attempts(position)})
+                    self.assertEqual([(position, table.cell(position)) for position in sorted(facts)],
+                                     list(table.recorded()))
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ class Accounting:
 
     def __init__(self, path: Path, landmarks: Landmarks, accept_damage: bool) -> None:
         self._path, self._named, self._accepts = path, landmarks.named, accept_damage
-        self.table = CellTable(landmarks.plan) if landmarks.plan else None
+        self.table = CellTable(landmarks.plan, landmarks.shard) if landmarks.plan else None
         self.unplanned: dict[Cell, CellFacts] = {}
         self.changes = Changes()
         self.pending: list[Damage] = []

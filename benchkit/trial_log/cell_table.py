@@ -1,15 +1,17 @@
 """What is kept in memory of the recorded trials: 11 bytes a cell, laid out in the order of the plan.
 
-The trials themselves stay on the disk; their offsets are here. What does not live here: lines and files.
+The log of a shard has room for the cells of that shard; another cell in it (a plan that grew deals its cells anew) is
+kept apart. The trials themselves stay on the disk; their offsets are here. What does not live here: lines and files.
 """
 from __future__ import annotations
 
+import heapq
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchkit.basics.errors import ERROR_TYPES
-from benchkit.basics.values import Cell
+from benchkit.basics.values import Cell, Shard
 from benchkit.trial_log.lines import PlanLine
 
 _COLD = 0x80
@@ -30,14 +32,18 @@ class CellTable:
     """The cells of a plan, by position: for each trial, for each system, for each case.
 
     Rows (trials) are added when the first cell in them is recorded, so a plan takes no memory before it is run.
+    With `shard` there are slots for its cells only: slot 0, 1, 2, ... for the positions first, first + of, ...
     """
 
-    def __init__(self, plan: PlanLine) -> None:
+    def __init__(self, plan: PlanLine, shard: Shard | None = None) -> None:
         self._plan = plan
         self._cases = {case.id: at for at, case in enumerate(plan.cases)}
         self._systems = {name: at * len(plan.cases) for at, name in enumerate(plan.systems)}
         self._width = len(plan.cases) * len(plan.systems)
+        self._first, self._of = (shard.index - 1, shard.of) if shard else (0, 1)
+        self._slots_of_a_row = -(-self._width // self._of)
         self._offsets, self._attempts, self._facts = array("q"), array("H"), array("B")
+        self._others: dict[int, CellFacts] = {}
 
     @property
     def width(self) -> int:
@@ -59,31 +65,42 @@ class CellTable:
 
     def attempts(self, position: int) -> int:
         """The number of the last attempt at the cell; 0 if there is none."""
-        return self._attempts[position] if position < len(self._attempts) else 0
+        slot, rest = divmod(position - self._first, self._of)
+        if rest:
+            return self._others[position].attempts if position in self._others else 0
+        return self._attempts[slot] if slot < len(self._attempts) else 0
 
     def facts(self, position: int) -> CellFacts | None:
         """What is known of the cell at a position; None if no attempt is recorded."""
         if self.attempts(position) == 0:
             return None
-        packed = self._facts[position]
+        slot, rest = divmod(position - self._first, self._of)
+        if rest:
+            return self._others[position]
+        packed = self._facts[slot]
         code = packed & ~_COLD
         return CellFacts(
-            self._offsets[position], self._attempts[position],
+            self._offsets[slot], self._attempts[slot],
             ERROR_TYPES[code - 1] if code else None, packed & _COLD != 0)
 
     def record(self, position: int, facts: CellFacts) -> None:
         """Keep an attempt as the last one of its cell."""
-        if position >= len(self._attempts):
-            self._add_rows(position)
-        self._offsets[position], self._attempts[position] = facts.offset, facts.attempts
+        slot, rest = divmod(position - self._first, self._of)
+        if rest:
+            self._others[position] = facts
+            return
+        if slot >= len(self._attempts):
+            self._add_rows(slot)
+        self._offsets[slot], self._attempts[slot] = facts.offset, facts.attempts
         code = _CODE_OF[facts.error_type] if facts.error_type else 0
-        self._facts[position] = code | (_COLD if facts.is_cold else 0)
+        self._facts[slot] = code | (_COLD if facts.is_cold else 0)
 
-    def _add_rows(self, position: int) -> None:
-        missing = (position // self._width + 1) * self._width - len(self._attempts)
+    def _add_rows(self, slot: int) -> None:
+        missing = (slot // self._slots_of_a_row + 1) * self._slots_of_a_row - len(self._attempts)
         for column in (self._offsets, self._attempts, self._facts):
             column.frombytes(bytes(missing * column.itemsize))
 
     def recorded(self) -> Iterator[tuple[int, Cell]]:
         """All cells with an attempt, in the order of the plan, each behind its position."""
-        return ((position, self.cell(position)) for position, attempts in enumerate(self._attempts) if attempts)
+        own = (self._first + slot * self._of for slot, attempts in enumerate(self._attempts) if attempts)
+        return ((position, self.cell(position)) for position in heapq.merge(own, sorted(self._others)))

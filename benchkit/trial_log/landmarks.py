@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from benchkit.basics.canonical import is_whole
 from benchkit.basics.errors import Unusable
+from benchkit.basics.values import Shard
 from benchkit.trial_log.lines import Damage, PlanLine, SessionLine
 from benchkit.trial_log.raw_lines import LineSource, line_and_place, where_in
 
@@ -43,18 +44,23 @@ class NamedDamage:
 
 @dataclass(frozen=True, slots=True)
 class Landmarks:
-    """`size`: bytes up to the last newline. `plan`: the last one that counts, None if there is none."""
+    """`size`: bytes up to the last newline. `plan`: the last one that counts, None if there is none.
+
+    `shard`: the one that all sessions were given; None where they were not given one, or not the same.
+    """
 
     size: int
     lines: int
     has_session: bool
     plan: PlanLine | None
     named: NamedDamage
+    shard: Shard | None
 
 
 def landmarks_of(source: LineSource) -> Landmarks:
     """Look a log over. Raises Unusable for a session line, or a last plan line, that says what it cannot."""
-    size = number = sessions = 0
+    size = number = 0
+    shards: list[Shard | None] = []
     damage: list[Damage] = []
     plans: list[tuple[int, int, int]] = []
     for offset, length, data in source.lines():
@@ -67,10 +73,11 @@ def landmarks_of(source: LineSource) -> Landmarks:
             where = where_in(source.path, number, offset)
             line, _place = line_and_place(where, data)
             if isinstance(line, SessionLine):
-                sessions += 1
+                shards.append(line.shard)
                 damage.extend(_named_before(line, where, offset))
     named = NamedDamage(damage)
-    return Landmarks(size, number, sessions > 0, _last_plan(source, plans, named), named)
+    shard = shards[0] if len(set(shards)) == 1 else None
+    return Landmarks(size, number, bool(shards), _last_plan(source, plans, named), named, shard)
 
 
 def _named_before(line: SessionLine, where: str, offset: int) -> tuple[Damage, ...]:
