@@ -91,6 +91,34 @@ class OneRunOnThreeMachines(Shards):
         self.assertEqual(self.cells_of("recorded/one.json"), self.cells_of("recorded/coin.json"))
 
 
+class CopiesOfAGrowingLog(Shards):
+    """What is copied to an object store while a shard runs may end in the middle of a line."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.run_shards(1, 2, 3)
+        whole = self.logs[1].read_bytes()
+        ends = [at + 1 for at, byte in enumerate(whole) if byte == 10]
+        self.copy = self.folder / "copy.jsonl"
+        self.copy.write_bytes(whole[:ends[-2] - 40])
+
+    def test_one_that_is_torn_gives_its_whole_lines_to_a_merge(self) -> None:
+        self.assertIn("11 of 12 planned trials, 1 left", self.merge([self.logs[0], self.copy, self.logs[2]]))
+
+    def test_an_older_one_beside_the_log_itself_adds_nothing(self) -> None:
+        self.merge(self.logs)
+        self.assertIn("12 of 12 planned trials, 0 left", self.merge([*self.logs, self.copy], "recorded/more.jsonl"))
+        self.assertEqual(self.trials(self.folder / "recorded/coin.jsonl"),
+                         self.trials(self.folder / "recorded/more.jsonl"))
+
+    def test_another_machine_goes_on_from_it_with_the_same_command(self) -> None:
+        torn = self.copy.read_bytes()
+        self.logs[1].write_bytes(torn)
+        self.assertIn("4 of its 4 trials are recorded", self.well(f"{COIN} --shard 2/3"))
+        self.assertTrue(self.logs[1].read_bytes().startswith(torn))
+        self.assertIn("12 of 12 planned trials, 0 left", self.merge(self.logs))
+
+
 class WhatDoesNotFit(Shards):
     def test_a_shard_that_cannot_be(self) -> None:
         for shard, words in (("0/3", "I goes from 1 to N"), ("4/3", "I goes from 1 to N"), ("x", "a shard is I/N"),
