@@ -4,7 +4,7 @@
 #     apt-get install slurm-wlm munge && examples/slurm/try.sh
 #
 # It shares runs out over job arrays of several ranges, cancels a task, goes on, and compares with the run of one machine.
-# Exit code 0: all is as it should be; 1: something is not; 77: Slurm is not installed here, nothing was tried.
+# Exit code 0: all is as it should be; 1: something is not; 77: Slurm is not here or does not start, nothing was tried.
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
 for program in slurmctld slurmd sbatch munged; do
@@ -21,7 +21,8 @@ finish() {
     rm -rf "$scratch"
 }
 trap finish EXIT
-fail() { echo "try.sh: $1"; tail -n 20 "$scratch"/*.log "$scratch"/kit/recorded/slurm-* 2>/dev/null; exit 1; }
+leave() { echo "try.sh: $2"; tail -n 20 "$scratch"/*.log "$scratch"/kit/recorded/slurm-* 2>/dev/null; exit "$1"; }
+fail() { leave 1 "$1"; }
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
 # ------------------------------------------------------------------------------------------------ a cluster of one node
@@ -66,7 +67,7 @@ started+=($!)
 slurmd -D -N "$name" >"$scratch/slurmd.out" 2>&1 &
 started+=($!)
 for _ in $(seq 60); do sinfo -h -o %T 2>/dev/null | grep -q idle && break; sleep 0.5; done
-sinfo -h -o %T | grep -q idle || fail "the node does not come up"
+sinfo -h -o %T | grep -q idle || leave 77 "Slurm is installed, but its node does not come up"
 
 # ------------------------------------------------------------------------------------------------------------- the runs
 mkdir "$scratch/kit"
