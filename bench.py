@@ -185,6 +185,7 @@ def record_and_show(options: argparse.Namespace, start: float, words: "Sequence[
     if options.dry_run:
         return dry_run(order, log)
     ended = record_live(order, log, edges, verdicts_of(task, order.cases))
+    del log  # what it says of every cell is read anew below
     if order.selection.shard is None:
         show(order, task, options.cases, ended.reason)
     else:

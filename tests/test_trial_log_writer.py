@@ -109,6 +109,20 @@ class ARun(InAFolder):
         self.assertEqual(run(self.path), [])
         self.assertTrue(self.path.read_bytes().startswith(before))
 
+    def test_a_log_that_was_read_before_the_lock_is_read_again_only_if_it_was_written_to(self) -> None:
+        run(self.path)
+        known = read_log(self.path)
+        with LogWriter.open(self.path, calls=NO_SYNC) as writer:
+            self.assertIs(writer.read(known), known)
+        for change in (lambda: run(self.path), lambda: self.path.write_bytes(self.path.read_bytes() + b"torn"),
+                       lambda: self.path.rename(self.path.with_name("away")) and run(self.path)):
+            known = read_log(self.path)
+            change()
+            with LogWriter.open(self.path, calls=NO_SYNC) as writer:
+                now = writer.read(known)
+                self.assertIsNot(now, known)
+                self.assertEqual(now.size, read_log(self.path).size)
+
     def test_sessions_have_an_id_of_their_own(self) -> None:
         for _ in range(3):
             run(self.path)

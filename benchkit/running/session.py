@@ -72,15 +72,15 @@ def record(order: Order, log: TrialLog | None, surrounds: Surrounds) -> Ended:
         if not any(True for _ in work_left(log, plan, changes, _chosen(order))) and _covers(log, plan):
             return Ended(None)
     with closing_all(order):
-        return _record_open(order, surrounds)
+        return _record_open(order, log, surrounds)
 
 
-def _record_open(order: Order, surrounds: Surrounds) -> Ended:
+def _record_open(order: Order, found: TrialLog | None, surrounds: Surrounds) -> Ended:
     environments = [system.open() for system in order.systems.values()]
     answering = {name: Answering(system, settings_of(order, system), order.prompts)
                  for name, system in order.systems.items()}
     with LogWriter.open(order.log, accept_damage=order.accept_damage) as writer:
-        log = writer.read()
+        log = writer.read(found)
         plan = wanted_plan(order, log)
         changes = _compare(log, plan, _differences(answering, log), order)
         session = SessionLine(

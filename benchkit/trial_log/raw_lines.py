@@ -25,6 +25,15 @@ class LineSource:
         self.path = path
         self._file = os.fdopen(open_to_read(path), "rb", buffering=_BUFFER_BYTES)
         self._stands_at = -1
+        self._opened = _state(os.fstat(self._file.fileno()))
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the file at the path is this one, with nothing written to it since it was opened."""
+        try:
+            return _state(os.stat(self.path)) == self._opened
+        except OSError:
+            return False
 
     def lines(self, start: int = 0) -> Iterator[tuple[int, int, bytes | None]]:
         r"""Offset, length with its "\n", and bytes without it, of every line from the one that begins at `start`.
@@ -91,6 +100,10 @@ class LineSource:
     def __del__(self) -> None:
         if hasattr(self, "_file"):
             self._file.close()
+
+
+def _state(found: os.stat_result) -> tuple[int, int, int, int]:
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def line_and_place(where: str, data: bytes) -> tuple[Line, Place]:

@@ -57,6 +57,11 @@ class TrialLog:
         """Whether there is no whole session line: such a log is begun anew behind whatever it holds."""
         return not self.sessions
 
+    @property
+    def is_current(self) -> bool:
+        """Whether reading the log again would give the same: nothing was written to it since it was read."""
+        return self._source.is_unchanged
+
     def planned(self) -> PlanLine:
         """The plan. Raises Unusable if there is none: nothing is recorded yet."""
         if self.plan is not None:

@@ -69,8 +69,13 @@ class LogWriter:
         """Whether a write or a sync failed: then nothing more can be written, not even a stop line."""
         return self._file.has_failed
 
-    def read(self) -> TrialLog:
-        """The log as it is, under the lock. Raises Unusable as `read_log` does."""
+    def read(self, known: TrialLog | None = None) -> TrialLog:
+        """The log as it is, under the lock. Raises Unusable as `read_log` does.
+
+        `known` is what was read before the lock, in the same way; it is taken where nothing was written since.
+        """
+        if known is not None and known.is_current:
+            return known
         return read_log(self._path, accept_damage=self._accepts)
 
     def begin(self, line: SessionLine, log: TrialLog | None = None) -> TrialLog:
