@@ -1,7 +1,7 @@
 """Small run records made by hand, for the tests of reports: one character a trial says what came of it."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from benchkit.basics.values import JSON, ErrorFacts, TaskName, Timings, Usage
@@ -48,3 +48,9 @@ def record(marks: Mapping[str, str], settings: Mapping[str, JSON] | None = None,
 def changed(of: RunRecord, **fields: object) -> RunRecord:
     """The record with every result's fields replaced."""
     return replace(of, results=tuple(replace(one, **fields) for one in of.results))  # type: ignore[arg-type]
+
+
+def with_results(of: RunRecord, fields_of: Callable[[Result], Mapping[str, object]]) -> RunRecord:
+    """The record with fields of each result replaced by what is made of it."""
+    results = tuple(replace(one, **fields_of(one)) for one in of.results)  # type: ignore[arg-type]
+    return replace(of, results=results)

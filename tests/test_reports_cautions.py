@@ -5,8 +5,10 @@ import unittest
 from dataclasses import replace
 
 from benchkit.recordings.run_record import RunRecord
-from benchkit.reports.cautions import Caution, complete_rounds, session_differences, temperature_of
+from benchkit.reports.cautions import Caution, session_differences, temperature_of
+from benchkit.reports.oddities import Rounds
 from benchkit.reports.run_report import report_of
+from benchkit.reports.run_tally import tally_of
 from benchkit.statistics.intervals import anytime
 from tests.reports_samples import SESSION, WORKED_SUITE, changed, record, result
 
@@ -125,9 +127,9 @@ class Sessions(unittest.TestCase):
         self.assertEqual(session_differences([]), ())
 
     def test_only_rounds_judged_in_every_case_are_complete(self) -> None:
-        self.assertEqual(complete_rounds(record({"A": "++-+", "B": "+-nn"})), (2, 3))
-        self.assertEqual(complete_rounds(record({"A": "nn"})), (0, 0))
-        self.assertEqual(complete_rounds(record({})), (0, 0))
+        for marks, complete, passed in (({"A": "++-+", "B": "+-nn"}, 2, 3), ({"A": "nn"}, 0, 0), ({}, 0, 0)):
+            with self.subTest(marks=marks):
+                self.assertEqual(tally_of(record(marks)).oddities.rounds, Rounds(complete, passed))
 
     def test_several_sessions_print_the_anytime_interval_over_complete_rounds(self) -> None:
         run = replace(record({"A": "++-", "B": "+-n"}), sessions=(SESSION, SESSION))

@@ -7,13 +7,14 @@ from dataclasses import replace
 from benchkit.basics.values import JSON
 from benchkit.pages.escaping import html_text
 from benchkit.recordings.run_record import Result, RunRecord
-from benchkit.reports.answer_groups import answer_groups, ranges_of
+from benchkit.reports.answer_groups import Ranges, Room, answer_groups
 from benchkit.reports.output_pairs import FieldDifference, Parted, field_differences, output_pair, parted
 from benchkit.reports.page_parts import value_text
 from benchkit.reports.page_run import (
     LONGEST_TEXT,
     MOST_DETAILED,
     MOST_GROUPS,
+    MOST_LINES,
     SHORTEST_TEXT,
     RunOnPage,
     most_characters,
@@ -37,7 +38,9 @@ def on_page(*records: RunRecord) -> tuple[RunOnPage, ...]:
 class OutcomesOfACase(unittest.TestCase):
     def test_trials_with_one_outcome_are_one_group_in_the_order_of_their_first(self) -> None:
         groups = answer_groups(same("+", "-", "+", "n", "n", "t"))
-        self.assertEqual([group.trials for group in groups], [(1, 3), (2,), (4, 5), (6,)])
+        self.assertEqual([[line.trial for line in group.lines] for group in groups], [[1, 3], [2], [4, 5], [6]])
+        self.assertEqual([(group.size, group.numbers) for group in groups],
+                         [(2, "1, 3"), (1, "2"), (2, "4-5"), (1, "6")])
         self.assertEqual(groups[0].first.trial, 1)
 
     def test_whatever_a_reader_would_see_keeps_groups_apart(self) -> None:
@@ -52,10 +55,28 @@ class OutcomesOfACase(unittest.TestCase):
         other = replace(base, trial=2, seed=1002, recorded_latency_s=9.0, cold=True, attempts=3, usage=None)
         self.assertEqual(len(answer_groups([base, other])), 1)
 
+    def test_a_line_says_what_was_measured_of_a_trial(self) -> None:
+        line, _ = answer_groups(same("+", "+"))[0].lines
+        self.assertEqual(line.text, "trial 1, seed 1001, 0.100 s, cold, 100 tokens in, 10 tokens out, load 0.010 s, "
+                                    "prompt 0.100 s, output 0.500 s, first token 0.200 s, other 0.000 s")
+
+    def test_where_there_is_little_room_first_outcomes_first_trials_and_first_ranges_are_kept(self) -> None:
+        trials = [replace(result("A", trial, mark), output=output) for trial, (mark, output) in enumerate(
+            [("-", "a"), ("-", "b"), ("+", "c"), ("-", "a"), ("-", "a"), ("+", "d"), ("-", "a"), ("-", "b")], 1)]
+        groups = answer_groups(trials, Room({"pass": 1, "fail": 1, "incomplete": 1}, trials=2, ranges=2))
+        self.assertEqual([(group.first.output, group.size, group.numbers) for group in groups],
+                         [("a", 4, "1, 4-5 and 1 more range"), ("c", 1, "3")])
+        self.assertEqual([line.trial for line in groups[0].lines], [1, 4])
+
     def test_numbers_are_written_as_ranges(self) -> None:
-        for numbers, text in (((), ""), ((4,), "4"), ((1, 2), "1-2"), ((1, 2, 3, 7, 9, 10), "1-3, 7, 9-10")):
-            with self.subTest(numbers=numbers):
-                self.assertEqual(ranges_of(numbers), text)
+        for numbers, most, text in (
+                ((), None, ""), ((4,), None, "4"), ((1, 2), None, "1-2"), ((1, 2, 3, 7, 9, 10), None, "1-3, 7, 9-10"),
+                ((1, 2, 4, 5), 1, "1-2 and 1 more range"), ((1, 3, 4, 6, 7, 8, 10), 2, "1, 3-4 and 2 more ranges")):
+            with self.subTest(numbers=numbers, most=most):
+                ranges = Ranges(most)
+                for number in numbers:
+                    ranges.take(number)
+                self.assertEqual(ranges.text(), text)
 
 
 class TwoOutputs(unittest.TestCase):
@@ -148,7 +169,9 @@ class WhereThingsStand(unittest.TestCase):
         for case in page.detailed.values():
             shown = [group.first.verdict for group in case.groups]
             self.assertTrue(all(shown.count(verdict) <= most for verdict, most in MOST_GROUPS.items()))
-            self.assertEqual(case.hidden, 100 - len(case.trials))
+            self.assertEqual(case.hidden, 100 - sum(group.size for group in case.groups))
+            self.assertTrue(all(len(group.lines) == min(group.size, MOST_LINES) for group in case.groups))
+            self.assertEqual(len(case.trials), sum(len(group.lines) for group in case.groups))
 
     def test_cases_with_details_have_a_bound_which_runs_share(self) -> None:
         large = record(dict.fromkeys(map(str, range(1200)), "+-+-+-+-+"))

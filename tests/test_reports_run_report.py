@@ -8,10 +8,11 @@ from fractions import Fraction
 from unittest.mock import call, patch
 
 from benchkit.basics.values import ErrorFacts, Timings, Usage
-from benchkit.reports.case_rows import by_case, case_rows, in_state, never_passed
-from benchkit.reports.confusion import LONGEST_LABEL, MOST_LABELS, NO_LABEL, Confusion, confusions_of, labels_in
+from benchkit.reports.case_rows import case_rows, in_state, never_passed
+from benchkit.reports.confusion import LONGEST_LABEL, MOST_LABELS, NO_LABEL, Confusion, labels_in
 from benchkit.reports.failures import CheckCount, Reason, Unjudged, failed_checks, failures_of, unjudged_of
-from benchkit.reports.run_report import report_of
+from benchkit.reports.run_report import report_of, suite_at
+from benchkit.reports.run_tally import tally_of
 from benchkit.reports.speed import latency_of, speed_of
 from benchkit.reports.tags import tag_rows
 from benchkit.statistics.estimators import State
@@ -90,15 +91,41 @@ class Extremes(unittest.TestCase):
             self.assertLessEqual(earlier.at.worst, later.at.worst)
             self.assertGreaterEqual(earlier.hat.worst, later.hat.worst)
 
-    def test_by_case_gives_every_case_its_own_trials(self) -> None:
-        cases = by_case(record({"A": "+-", "B": "nt"}))
-        self.assertEqual([[one.case for one in trials.results] for trials in cases], [["A", "A"], ["B", "B"]])
+    def test_every_case_is_counted_from_its_own_trials(self) -> None:
+        cases = tally_of(record({"A": "+-", "B": "nt"})).cases
+        self.assertEqual([(one.case.id, one.marks, one.microseconds) for one in cases],
+                         [("A", "+-", 300_000), ("B", "??", 120_000_000)])
         self.assertEqual([(one.counts.planned, one.counts.passed, one.counts.failed) for one in cases],
                          [(2, 1, 1), (2, 0, 0)])
 
+    def test_a_case_says_whether_all_outputs_are_one_and_whether_seeds_ascend(self) -> None:
+        for marks, output, seeds, expected in (
+                ("++", "same", (1, 2), (True, True)), ("++", None, (1, 2), (True, True)),
+                ("nt", "", (1, 2), (False, True)), ("n+", "same", (2, 2), (True, False)),
+                ("+-", "same", (3, 1), (True, False))):
+            with self.subTest(marks=marks, output=output, seeds=seeds):
+                run = changed(record({"A": marks}), output=output)
+                results = [replace(one, seed=seed) for one, seed in zip(run.results, seeds, strict=True)]
+                (case,) = tally_of(replace(run, results=tuple(results))).cases
+                self.assertEqual((case.has_one_output, case.seeds_ascend), expected)
+        (case,) = tally_of(record({"A": "+-"})).cases
+        self.assertFalse(case.has_one_output)
+
+    def test_of_very_many_k_those_up_to_a_thousand_are_listed_and_the_last_and_others_worked_out(self) -> None:
+        report = report_of(record({"A": "+" * 1499 + "-"}), "long")
+        self.assertEqual([at_k.k for at_k in report.suite], [*range(1, 1001), 1500])
+        last, listed, other = suite_at(report, 1500), suite_at(report, 3), suite_at(report, 1200)
+        assert last is not None
+        assert listed is not None
+        assert other is not None
+        self.assertIs(last, report.suite[-1])
+        self.assertEqual((listed.k, listed.hat.worst), (3, Fraction(1497, 1500)))
+        self.assertEqual((other.k, other.hat.worst, last.hat.worst), (1200, Fraction(300, 1500), 0))
+        self.assertIsNone(suite_at(report_of(record({}), "empty"), 1))
+
     def test_an_interval_is_made_once_for_equal_counts(self) -> None:
         with patch("benchkit.reports.case_rows.wilson", wraps=wilson) as interval:
-            case_rows(by_case(record({"A": "++", "B": "++", "C": "+-"})))
+            case_rows(tally_of(record({"A": "++", "B": "++", "C": "+-"})).cases)
         self.assertEqual(interval.call_args_list, [call(2, 2), call(1, 2)])
 
 
@@ -151,7 +178,7 @@ class WhichAnswerForWhich(unittest.TestCase):
         results = list(run.results)
         results[1] = replace(results[1], explain={"label": "expected bug, got spam"})
         results[3] = replace(results[3], explain=explain)
-        return confusions_of(by_case(replace(run, results=tuple(results))))
+        return tally_of(replace(run, results=tuple(results))).confusions
 
     def test_the_right_answers_stand_on_the_diagonal(self) -> None:
         (table,) = self.table({"label": "expected spam, got bug"})
@@ -166,8 +193,8 @@ class WhichAnswerForWhich(unittest.TestCase):
     def test_an_incomplete_trial_is_in_no_field(self) -> None:
         run = record({"A": "+-n", "B": "+-n"})
         run = replace(run, cases=(case("A"), case("B", expected={"label": "spam"})))
-        (table,) = confusions_of(by_case(replace(run, results=(*run.results[:4], replace(run.results[4], explain=None),
-                                                              run.results[5]))))
+        results = (*run.results[:4], replace(run.results[4], explain=None), run.results[5])
+        (table,) = tally_of(replace(run, results=results)).confusions
         self.assertEqual(sum(map(sum, table.counts)), 4)
 
     def test_what_a_truth_value_is_called_is_learned_from_other_cases(self) -> None:
@@ -177,11 +204,11 @@ class WhichAnswerForWhich(unittest.TestCase):
         results = list(run.results)
         results[1] = replace(results[1], explain={"label": "expected yes, got no"})
         results[5] = replace(results[5], explain={"label": "expected no, got yes"})
-        (table,) = confusions_of(by_case(replace(run, results=tuple(results))))
+        (table,) = tally_of(replace(run, results=tuple(results))).confusions
         self.assertEqual((table.expected, table.got, table.counts), (("no", "yes"), ("no", "yes"), ((1, 1), (1, 3))))
 
     def test_a_check_that_expects_the_same_of_every_case_has_no_table(self) -> None:
-        self.assertEqual(confusions_of(by_case(record({"A": "+-", "B": "-+"}))), ())
+        self.assertEqual(tally_of(record({"A": "+-", "B": "-+"})).confusions, ())
 
     def test_many_or_long_labels_make_no_table(self) -> None:
         for labels in ([f"label {number}" for number in range(MOST_LABELS + 1)], ["a" * (LONGEST_LABEL + 1), "b"]):
@@ -191,14 +218,14 @@ class WhichAnswerForWhich(unittest.TestCase):
                                                for number, label in enumerate(labels)))
                 results = tuple(replace(one, explain={"label": f"expected {label}, got b"})
                                 for one, label in zip(run.results, labels, strict=True))
-                self.assertEqual(confusions_of(by_case(replace(run, results=results))), ())
+                self.assertEqual(tally_of(replace(run, results=results)).confusions, ())
 
     def test_a_case_whose_expectation_is_no_object_is_still_found(self) -> None:
         run = record({"A": "+-", "B": "-+"})
         run = replace(run, cases=(case("A", expected="bug"), case("B", expected="spam")))
         results = list(run.results)
         results[2] = replace(results[2], explain={"label": "expected spam, got bug"})
-        (table,) = confusions_of(by_case(replace(run, results=tuple(results))))
+        (table,) = tally_of(replace(run, results=tuple(results))).confusions
         self.assertEqual(table.counts, ((1, 1), (1, 1)))
 
 
@@ -206,7 +233,7 @@ class Tags(unittest.TestCase):
     def test_a_tag_is_a_suite_of_the_cases_that_carry_it(self) -> None:
         run = record({"A": "++", "B": "+-", "C": "n-"})
         run = replace(run, cases=(case("A", ["short"]), case("B", ["short", "angry", "short"]), case("C", ["angry"])))
-        angry, short = tag_rows(by_case(run))
+        angry, short = tag_rows(tally_of(run).cases)
         self.assertEqual((angry.tag, angry.cases, angry.planned, angry.passed, angry.judged), ("angry", 2, 4, 1, 3))
         self.assertEqual((angry.rate.worst, angry.rate.completed, angry.rate.best),
                          (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)))

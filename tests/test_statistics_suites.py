@@ -17,8 +17,9 @@ from benchkit.statistics.estimators import (
     pass_hat_k,
     pass_hat_k_variance,
 )
+from benchkit.statistics.figures import figure, shortened
 from benchkit.statistics.intervals import case_wilson
-from benchkit.statistics.suites import Coverage, SuiteMetric, coverage, suite_metrics
+from benchkit.statistics.suites import EVERY_K, Coverage, SuiteMetric, coverage, suite_metrics
 from tests.oracle import reference
 
 WORKED_SUITE = [Counts(3, 3, 0), Counts(3, 2, 1), Counts(3, 0, 1), Counts(3, 0, 0)]
@@ -167,7 +168,61 @@ class Invariants(unittest.TestCase):
         self.assertEqual(coverage([]), Coverage(0, 0, 0, 0, 0, 0))
 
 
+class ManyTrials(unittest.TestCase):
+    def test_all_k_are_listed_up_to_a_bound_and_then_the_last(self) -> None:
+        for trials, expected in ((EVERY_K, [*range(1, EVERY_K + 1)]), (EVERY_K + 1, [*range(1, EVERY_K + 2)]),
+                                 (5 * EVERY_K, [*range(1, EVERY_K + 1), 5 * EVERY_K])):
+            with self.subTest(trials=trials):
+                self.assertEqual([row.k for row in suite_metrics([Counts(trials, trials - 1, 1)])], expected)
+
+    def test_some_k_alone_are_what_they_are_among_all(self) -> None:
+        suite = random_suite(31, cases=9, trials=40)
+        rows = suite_metrics(suite)
+        for ks in ((1,), (2, 3, 5, 6, 20, 40), (39,)):
+            with self.subTest(ks=ks):
+                self.assertEqual(suite_metrics(suite, ks), tuple(rows[k - 1] for k in ks))
+
+    def test_long_values_are_rounded_as_the_exact_ones_are(self) -> None:
+        suite = [*random_suite(32, cases=5, trials=300), Counts(300, 299, 1), Counts(300, 150, 150)]
+        for k in (1, 2, 40, 120, 149, 250, 300):
+            (row,) = suite_metrics(suite, ks=(k,))
+            for metric, exact in ((row.at, by_definition(suite, k, at=True)),
+                                  (row.hat, by_definition(suite, k, at=False))):
+                with self.subTest(k=k):
+                    self.assertEqual([figure(value) for value in (metric.worst, metric.completed, metric.best)],
+                                     [figure(value) for value in (exact.worst, exact.completed, exact.best)])
+                    self.assertEqual((metric.low, metric.high, metric.se), (exact.low, exact.high, exact.se))
+                    self.assertLess(metric.worst.denominator, 10**62)
+
+
+class ShortValues(unittest.TestCase):
+    def test_a_short_fraction_is_exact_and_a_long_one_that_ends_early_too(self) -> None:
+        long = 7**100
+        for numerator, denominator in ((0, 1), (1, 3), (2, 6), (10**60 - 1, 10**60), (0, long), (long, long),
+                                       (long, 8 * long), (3 * long, 10**9 * long)):
+            with self.subTest(numerator=numerator, denominator=denominator):
+                self.assertEqual(shortened(numerator, denominator), Fraction(numerator, denominator))
+
+    def test_no_rounding_goes_another_way_however_near_a_value_is_to_a_tie(self) -> None:
+        little = Fraction(1, 7**100)
+        for tie in (Fraction(0), Fraction(5, 10**7), Fraction(25, 10**3), Fraction(1, 2), Fraction(9999995, 10**7)):
+            for exact in (tie + little, tie, 1 - little, *([tie - little] if tie else [])):
+                with self.subTest(tie=tie, side=exact - tie):
+                    short = shortened(exact.numerator, exact.denominator)
+                    for digits in range(20):
+                        self.assertEqual(round(short, digits), round(exact, digits))
+                    self.assertEqual((short > 0, short < 1, short > tie), (exact > 0, exact < 1, exact > tie))
+
+
 class Speed(unittest.TestCase):
+    def test_a_thousand_cases_of_a_thousand_trials_with_losses_take_little_for_each_k(self) -> None:
+        rng = random.Random(22)
+        suite = [Counts(1000, passed, rng.randint(960, 1000) - passed) for passed in rng.choices(range(960), k=1000)]
+        start = time.process_time()
+        rows = suite_metrics(suite, range(1, 101))
+        self.assertLess(time.process_time() - start, 2)
+        self.assertEqual(len(rows), 100)
+
     def test_a_hundred_thousand_cases_of_a_hundred_trials_take_far_less_than_two_seconds(self) -> None:
         suite = random_suite(21, cases=2000, trials=100) * 50
         start = time.process_time()

@@ -4,13 +4,13 @@ What does not live here: percentiles (statistics/percentiles.py).
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from benchkit.pages.html import Html, element, joined, whole
 from benchkit.pages.scales import Scale, plain_number, scale_of_durations, ticks
 from benchkit.pages.svg import bar, edge_anchor, interval, label, line, picture, upright
+from benchkit.statistics.sorted_runs import SortedRuns, sorted_runs
 
 BINS = 30
 PLOT, LINE, FOOT = 72, 24, 22
@@ -33,12 +33,20 @@ class Percentile:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Durations of one kind. `note` says what is not in the picture, such as trials without a reply."""
+    """Durations of one kind, best in sorted runs where there are many.
+
+    `note` says what is not in the picture, such as trials without a reply.
+    """
 
     name: str
     values: Sequence[float]
     percentiles: Sequence[Percentile] = ()
     note: str = ""
+
+    @property
+    def in_order(self) -> SortedRuns:
+        """The values, ascending."""
+        return sorted_runs(self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,7 @@ class DistributionChart:
 
 def distribution_chart(chart: DistributionChart) -> Html:
     """A histogram for each group, one below the other on one scale."""
-    scale = scale_of_durations([value for group in chart.groups for value in group.values])
+    scale = scale_of_durations(SortedRuns.joined(group.in_order for group in chart.groups))
     groups = [_group(chart, group, scale) for group in chart.groups]
     told = element("p", "The scale is logarithmic.", class_="quiet") if scale.is_logarithmic else None
     return element("figure", element("figcaption", chart.title), *groups, told)
@@ -61,11 +69,7 @@ def distribution_chart(chart: DistributionChart) -> Html:
 
 def counts_in_bins(values: Sequence[float], scale: Scale, bins: int = BINS) -> list[int]:
     """How many values stand in each of the equal parts of a scale; the end belongs to the last part."""
-    counts = [0] * bins
-    for value in values:
-        if math.isfinite(value):
-            counts[min(bins - 1, int(scale.place(value) * bins))] += 1
-    return counts
+    return sorted_runs(values).counts(lambda value: min(bins - 1, int(scale.place(value) * bins)), bins)
 
 
 def _group(chart: DistributionChart, group: Group, scale: Scale) -> Html:
@@ -81,7 +85,7 @@ def _group(chart: DistributionChart, group: Group, scale: Scale) -> Html:
 
 
 def _told(chart: DistributionChart, group: Group) -> str:
-    ends = f"{_with_unit(min(group.values), chart)} to {_with_unit(max(group.values), chart)}"
+    ends = f"{_with_unit(group.in_order[0], chart)} to {_with_unit(group.in_order[-1], chart)}"
     marks = [f"{mark.name} {_with_unit(mark.value, chart)}" for mark in group.percentiles]
     return "; ".join([f"{len(group.values)} {chart.things} from {ends}", *marks])
 

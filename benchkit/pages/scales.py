@@ -98,11 +98,10 @@ def range_of(values: Iterable[float | None]) -> tuple[float, float] | None:
 
 
 def scale_of_durations(values: Sequence[float]) -> Scale:
-    """From zero to a round end above the largest value, or logarithmic where the tail is long."""
-    known = sorted(value for value in values if math.isfinite(value))
-    if not known:
+    """From zero to a round end above the largest of these ascending values, or logarithmic where the tail is long."""
+    if not values:
         return Scale(0.0, 1.0)
-    low, middle, high = known[0], known[len(known) // 2], known[-1]
+    low, middle, high = values[0], values[len(values) // 2], values[-1]
     if low > 0 and high >= LONG_TAIL * middle:
         return Scale(10.0 ** math.floor(math.log10(low)), high * 1.05, True)
     step = round_step(high, 5) if high > 0 else 1.0

@@ -8,9 +8,8 @@ What does not live here: what a state is (statistics/estimators.py), and how a p
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON
@@ -43,16 +42,38 @@ def kind_of(row: CaseRow) -> str | None:
     return ERROR if row.incomplete else None
 
 
-def problem_of(row: CaseRow, results: Sequence[Result], expected: JSON) -> Problem | None:
+def problem_of(row: CaseRow, results: Iterable[Result], expected: JSON) -> Problem | None:
     """Why a case is no stable pass, and what was expected of it; None if it passed every planned trial."""
     kind = kind_of(row)
     if kind is None:
         return None
-    errors = Counter(result.error.type for result in results if result.error is not None)
-    told = _failed_lines(results) if kind == FAILURE else _error_lines(results)
-    message = _message(row, errors, expected_line(expected))
-    return Problem(kind, str(row.state) if kind == FAILURE else errors.most_common(1)[0][0], message,
-                   (f"trials: {row.marks}   (+ passed  - failed  ? incomplete)", *told))
+    told = _told(results)
+    message = _message(row, told.errors, expected_line(expected))
+    return Problem(kind, str(row.state) if kind == FAILURE else told.errors.most_common(1)[0][0], message,
+                   (f"trials: {row.marks}   (+ passed  - failed  ? incomplete)",
+                    *(_failed_lines(row, told.failed) if kind == FAILURE else _error_lines(told.reasons))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Of the trials of a case: the first ones that failed, all errors by type, and the first reasons by count."""
+
+    failed: list[Result]
+    errors: Counter[str]
+    reasons: Counter[str]
+
+
+def _told(results: Iterable[Result]) -> _Told:
+    told = _Told([], Counter(), Counter())
+    for result in results:
+        if result.verdict == "fail" and len(told.failed) < MOST_QUOTED:
+            told.failed.append(result)
+        if result.error is not None:
+            told.errors[result.error.type] += 1
+            reason = f"{result.error.type}: {result.error.message}"
+            if reason in told.reasons or len(told.reasons) < MOST_QUOTED:
+                told.reasons[reason] += 1
+    return told
 
 
 def _message(row: CaseRow, errors: Mapping[str, int], expected: str) -> str:
@@ -66,19 +87,18 @@ def _message(row: CaseRow, errors: Mapping[str, int], expected: str) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _failed_lines(results: Iterable[Result]) -> Iterator[str]:
-    failed = [result for result in results if result.verdict == "fail"]
-    for result in failed[:MOST_QUOTED]:
+def _failed_lines(row: CaseRow, failed: Iterable[Result]) -> Iterator[str]:
+    for result in failed:
         yield f"trial {result.trial}, seed {result.seed}: failed"
         explained = result.explain or {}
         for check in failed_checks(result):
             yield f"  {shown_line(check)}: {shown_line(explained.get(check, 'did not hold'))}"
         yield f"  output: {shown_line(result.output or '', LONGEST_QUOTE)}"
-    if len(failed) > MOST_QUOTED:
-        yield f"and {len(failed) - MOST_QUOTED} more failed trials"
+    more = row.n - row.passed - MOST_QUOTED
+    if more > 0:
+        yield f"and {more} more failed trials"
 
 
-def _error_lines(results: Iterable[Result]) -> Iterator[str]:
-    reasons = Counter(f"{result.error.type}: {result.error.message}" for result in results if result.error is not None)
-    for reason, count in islice(reasons.items(), MOST_QUOTED):
+def _error_lines(reasons: Mapping[str, int]) -> Iterator[str]:
+    for reason, count in reasons.items():
         yield f"{count} x {shown_line(reason, LONGEST_QUOTE)}"

@@ -1,40 +1,17 @@
-"""The trials of a run, case by case; and each case by itself: how often it passed, its state, why it failed.
+"""Each case by itself: how often it passed, its state, why it failed most often.
 
-What does not live here: the suite as a whole (statistics/suites.py).
+What does not live here: how its trials are counted (case_tally.py), and the suite as a whole (statistics/suites.py).
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from benchkit.recordings.run_record import JudgedCase, Result, RunRecord
-from benchkit.reports.failures import Failures, failures_of
+from benchkit.reports.case_tally import CaseTally
+from benchkit.reports.failures import Failures
 from benchkit.statistics.estimators import Counts, State, disagreement, state
 from benchkit.statistics.intervals import Interval, wilson
-
-
-@dataclass(frozen=True, slots=True)
-class CaseTrials:
-    """One case with its planned trials, in order, and their counts."""
-
-    case: JudgedCase
-    results: Sequence[Result]
-    counts: Counts
-
-
-def by_case(record: RunRecord) -> tuple[CaseTrials, ...]:
-    """The cases of a run in the order of its plan."""
-    return tuple(_case_trials(case, record.results_of(place)) for place, case in enumerate(record.cases))
-
-
-def _case_trials(case: JudgedCase, results: Sequence[Result]) -> CaseTrials:
-    verdicts = [result.verdict for result in results]
-    return CaseTrials(case, results, Counts(len(results), verdicts.count("pass"), verdicts.count("fail")))
-
-
-MARKS = {"pass": "+", "fail": "-", "incomplete": "?"}
-"""One character a trial, by verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +20,8 @@ class CaseRow:
 
     `n` trials were judged, `passed` of them passed, `incomplete` were planned and could not be judged.
     `low` and `high` are Wilson's 95 % interval of passed/n, None without a judged trial; `disagreement` is the
-    probability that two fresh trials differ, None below two. `marks` has one of MARKS for each planned trial.
+    probability that two fresh trials differ, None below two. `marks`, `failures` and `microseconds` are those of
+    CaseTally.
     """
 
     id: str
@@ -56,6 +34,7 @@ class CaseRow:
     state: State
     marks: str
     failures: Failures
+    microseconds: int | None
 
     @property
     def counts(self) -> Counts:
@@ -68,7 +47,7 @@ class CaseRow:
         return abs(2 * self.passed - self.n) / self.n if self.n else 0.0
 
 
-def case_rows(cases: Iterable[CaseTrials]) -> tuple[CaseRow, ...]:
+def case_rows(cases: Iterable[CaseTally]) -> tuple[CaseRow, ...]:
     """A row for each case, in order."""
     intervals: dict[Counts, Interval] = {}
     rows = []
@@ -79,14 +58,13 @@ def case_rows(cases: Iterable[CaseTrials]) -> tuple[CaseRow, ...]:
     return tuple(rows)
 
 
-def _row(case: CaseTrials, interval: Interval) -> CaseRow:
+def _row(case: CaseTally, interval: Interval) -> CaseRow:
     counts = case.counts
     is_known = counts.completed > 0
     return CaseRow(
         case.case.id, counts.completed, counts.passed, counts.incomplete,
         interval.low if is_known else None, interval.high if is_known else None,
-        disagreement(counts.completed, counts.passed), state(counts),
-        "".join(MARKS[result.verdict] for result in case.results), failures_of(case.results))
+        disagreement(counts.completed, counts.passed), state(counts), case.marks, case.failures, case.microseconds)
 
 
 def in_state(rows: Iterable[CaseRow], *states: State) -> tuple[CaseRow, ...]:

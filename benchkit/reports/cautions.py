@@ -4,16 +4,16 @@ A caution is a fact of this run in a sentence. What does not live here: reasons 
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchkit.basics.canonical import canonical
 from benchkit.basics.names import count_of, names_of, shown_line
 from benchkit.basics.values import JSON
 from benchkit.recordings.pieces import SessionFacts
-from benchkit.recordings.run_record import Result, RunRecord
-from benchkit.reports.case_rows import CaseTrials
-from benchkit.reports.speed import LatencyColumn, Speed
+from benchkit.recordings.run_record import RunRecord
+from benchkit.reports.run_tally import RunTally
+from benchkit.reports.speed import LatencyColumn
 from benchkit.statistics.intervals import anytime
 from benchkit.statistics.percentiles import PERCENTS, TRIALS_NEEDED
 from benchkit.statistics.suites import Coverage
@@ -32,9 +32,8 @@ class Run:
     """What cautions are found in."""
 
     record: RunRecord
-    cases: Sequence[CaseTrials]
+    tally: RunTally
     coverage: Coverage
-    speed: Speed
 
 
 def cautions_of(run: Run) -> tuple[Caution, ...]:
@@ -54,8 +53,8 @@ def _identical_outputs(run: Run) -> Iterator[Caution]:
     temperature = temperature_of(run.record.settings)
     if temperature is None or temperature <= 0:
         return
-    repeated = [case for case in run.cases if case.counts.completed >= 2]
-    same = [case.case.id for case in repeated if _is_one_output(case.results)]
+    repeated = [case for case in run.tally.cases if case.counts.completed >= 2]
+    same = [case.case.id for case in repeated if case.has_one_output]
     if same:
         yield Caution("identical-outputs", (
             f"all outputs are the same in every trial in {len(same)} of {count_of(len(repeated), 'case')} at "
@@ -63,39 +62,38 @@ def _identical_outputs(run: Run) -> Iterator[Caution]:
             f"({names_of(same)})"))
 
 
-def _is_one_output(results: Iterable[Result]) -> bool:
-    return len({result.output for result in results if result.error is None}) == 1
-
-
 def _repeated_seeds(run: Run) -> Iterator[Caution]:
-    repeated = [case.case.id for case in run.cases
-                if len({result.seed for result in case.results}) < len(case.results)]
+    repeated = [case.case.id for place, case in enumerate(run.tally.cases)
+                if not case.seeds_ascend and _has_equal_seeds(run.record, place)]
     if repeated:
         yield Caution("repeated-seeds", (
             f"trials share a seed in {count_of(len(repeated), 'case')}, so they are not independent "
             f"({names_of(repeated)})"))
 
 
+def _has_equal_seeds(record: RunRecord, place: int) -> bool:
+    # the kit's own seeds ascend, so only a case that somebody else seeded is read again for this
+    seeds: set[int] = set()
+    for result in record.results_of(place):
+        if result.seed in seeds:
+            return True
+        seeds.add(result.seed)
+    return False
+
+
 def _odd_answers(run: Run) -> Iterator[Caution]:
-    answered = [result for result in run.record.results if result.output is not None]
-    empty = [result for result in answered if not (result.output or "").strip()]
-    reasoned = [result for result in empty if (result.reasoning or "").strip()]
-    blank = [result for result in empty if not (result.reasoning or "").strip()]
-    cut = [result for result in answered if result.finish == "length"]
-    kinds = (("cut-off-answers", cut, "were cut off at the length limit: raise it if checks fail for that"),
-             ("empty-answers", blank, "are empty"),
-             ("reasoning-only-answers", reasoned, "are empty behind reasoning text, which is never judged"))
-    for code, results, words in kinds:
-        if results:
-            yield Caution(code, f"{len(results)} of {count_of(len(answered), 'answer')} {words} ({_where(results)})")
-
-
-def _where(results: Iterable[Result]) -> str:
-    return names_of(dict.fromkeys(result.case for result in results))
+    odd = run.tally.oddities
+    kinds = (("cut-off-answers", odd.cut, "were cut off at the length limit: raise it if checks fail for that"),
+             ("empty-answers", odd.blank, "are empty"),
+             ("reasoning-only-answers", odd.reasoned, "are empty behind reasoning text, which is never judged"))
+    for code, found, words in kinds:
+        if found.count:
+            yield Caution(code, (
+                f"{found.count} of {count_of(odd.answered, 'answer')} {words} ({names_of(found.cases)})"))
 
 
 def _never_passed(run: Run) -> Iterator[Caution]:
-    never = [case.case.id for case in run.cases if case.counts.failed >= 2 and not case.counts.passed]
+    never = [case.case.id for case in run.tally.cases if case.counts.failed >= 2 and not case.counts.passed]
     if never:
         yield Caution("never-passed", (
             f"{count_of(len(never), 'case')} of {run.coverage.cases} never passed: look at their labels before "
@@ -103,7 +101,7 @@ def _never_passed(run: Run) -> Iterator[Caution]:
 
 
 def _several_attempts(run: Run) -> Iterator[Caution]:
-    attempts = run.speed.attempts
+    attempts = run.tally.speed.attempts
     if attempts.repeated:
         yield Caution("several-attempts", (
             f"{attempts.repeated} of {count_of(attempts.cells, 'started trial')} took several attempts "
@@ -117,13 +115,13 @@ def _sessions(run: Run) -> Iterator[Caution]:
         yield Caution("sessions-differ", (
             f"the {len(sessions)} sessions differ in {', '.join(differing)}: outputs and latencies may, too"))
     if len(sessions) > 1:
-        rounds, passed = complete_rounds(run.record)
-        trials = rounds * len(run.cases)
-        interval = anytime(passed, trials)
+        rounds = run.tally.oddities.rounds
+        trials = rounds.complete * len(run.tally.cases)
+        interval = anytime(rounds.passed, trials)
         yield Caution("several-sessions", (
             f"recorded in {len(sessions)} sessions; if you looked before you went on, read this interval of pass^1, "
             f"which holds however often one looks: {100 * interval.low:.1f} to {100 * interval.high:.1f} % "
-            f"({passed} of {count_of(trials, 'trial')} in {count_of(rounds, 'complete round')})"))
+            f"({rounds.passed} of {count_of(trials, 'trial')} in {count_of(rounds.complete, 'complete round')})"))
 
 
 def session_differences(sessions: Sequence[SessionFacts]) -> tuple[str, ...]:
@@ -137,15 +135,8 @@ def session_differences(sessions: Sequence[SessionFacts]) -> tuple[str, ...]:
                  if len({canonical(fact.get(name)) for fact in facts}) > 1)
 
 
-def complete_rounds(record: RunRecord) -> tuple[int, int]:
-    """How many trial numbers are judged in every case, and how many trials passed in them."""
-    rounds = [record.results[trial::record.trials] for trial in range(record.trials)] if record.cases else []
-    complete = [results for results in rounds if all(result.error is None for result in results)]
-    return len(complete), sum(result.verdict == "pass" for results in complete for result in results)
-
-
 def _short_percentiles(run: Run) -> Iterator[Caution]:
-    columns = (("warm", run.speed.warm), ("cold", run.speed.cold))
+    columns = (("warm", run.tally.speed.warm), ("cold", run.tally.speed.cold))
     missing = [f"{', '.join(names)} of {count_of(column.n, kind + ' trial')}"
                for kind, column in columns if (names := _missing_percentiles(column))]
     if missing:
@@ -189,12 +180,11 @@ def _schema_not_sent(run: Run) -> Iterator[Caution]:
 
 
 def _slept(run: Run) -> Iterator[Caution]:
-    slept = [result for result in run.record.results if result.slept_s is not None]
-    if slept:
-        longest = max(result.slept_s or 0.0 for result in slept)
+    slept, longest = run.tally.oddities.slept, run.tally.oddities.longest_sleep_s
+    if slept.count:
         yield Caution("machine-slept", (
-            f"the wall clock ran ahead during {count_of(len(slept), 'trial')} (by up to {longest:.0f} s): the machine "
-            f"slept, and these latencies are too short ({_where(slept)})"))
+            f"the wall clock ran ahead during {count_of(slept.count, 'trial')} (by up to {longest:.0f} s): the machine "
+            f"slept, and these latencies are too short ({names_of(slept.cases)})"))
 
 
 def temperature_of(settings: Mapping[str, JSON]) -> float | None:

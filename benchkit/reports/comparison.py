@@ -170,7 +170,7 @@ def compare(base: RunReport, candidate: RunReport, margin: Fraction | None = Non
         difference=mean(differences), interval=interval, p=p, smallest_p=smallest_sign_flip_p(differences),
         bounds=bounds, robust=_side(robust_winner(bounds)), margin=margin,
         same_within_margin=None if margin is None else bool(differences) and same_within(interval, margin),
-        latency=latency_ratios(base.record, candidate.record, ids),
+        latency=latency_ratios(base, candidate, ids),
         repeat=repeat_of(base.record, candidate.record, cases) if is_repeat(base.record, candidate.record) else None,
         cautions=pair_cautions(base.record, candidate.record, cases))
 

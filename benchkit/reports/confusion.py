@@ -7,12 +7,12 @@ What does not live here: explanations of any other form (failures.py counts them
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchkit.basics.canonical import canonical
-from benchkit.recordings.run_record import JudgedCase
-from benchkit.reports.case_rows import CaseTrials
+from benchkit.basics.values import JSON
+from benchkit.recordings.run_record import JudgedCase, Result
 
 MOST_LABELS = 12
 """A table with more rows than this is not read by anyone."""
@@ -40,65 +40,119 @@ def labels_in(text: str) -> tuple[str, str] | None:
     return expected, got
 
 
-def confusions_of(cases: Sequence[CaseTrials]) -> tuple[Confusion, ...]:
-    """The tables of all checks with explanations of the form, and few enough short labels.
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a case expects by a check.
 
-    A check that expects the same of every case has nothing to confuse, and no table.
+    `value` identifies the expected answer, `own` is its name if the case gives one by itself.
     """
-    seen: dict[str, set[str]] = {}
-    called: dict[tuple[str, str], str] = {}
-    for case in cases:
-        for check, text in _explanations(case):
-            labels = labels_in(text)
-            if labels is not None:
-                seen.setdefault(check, set()).update(labels)
-                called.setdefault((check, _expected_value(case.case, check)), labels[0])
-    few = [check for check, labels in seen.items() if _are_few(labels)]
-    tables = (_table(check, cases, called) for check in sorted(few))
-    return tuple(table for table in tables if 2 <= len(table.expected) <= MOST_LABELS)
+
+    value: str
+    own: str | None
 
 
-def _explanations(case: CaseTrials) -> Iterable[tuple[str, str]]:
-    return (item for result in case.results if result.explain for item in result.explain.items())
+class _CheckCount:
+    """One check: all labels, what each expected answer was called first, and the trials by what came of them."""
+
+    __slots__ = ("called", "held", "labels", "named", "unnamed")
+
+    def __init__(self) -> None:
+        self.labels: set[str] = set()
+        self.called: dict[str, str] = {}
+        self.held: Counter[_Wanted] = Counter()
+        self.unnamed: Counter[_Wanted] = Counter()
+        self.named: Counter[tuple[str, str]] = Counter()
+
+    def label_of(self, wanted: _Wanted) -> str | None:
+        """What the expected answer was called, by whichever case, or else what the case itself says."""
+        return self.called.get(wanted.value, wanted.own)
+
+
+class ConfusionCount:
+    """Counts the trials of a run, case by case. A check with too many labels, or too long ones, is given up at once."""
+
+    def __init__(self) -> None:
+        self._checks: dict[str, _CheckCount | None] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        """What is counted of a case by check: held, failed without a label, and how the expected label is called."""
+        self._held: Counter[str] = Counter()
+        self._unnamed: Counter[str] = Counter()
+        self._called: dict[str, str] = {}
+
+    def take(self, result: Result) -> None:
+        """One trial of the case under way."""
+        labels = {check: found for check, text in (result.explain or {}).items()
+                  if (found := labels_in(text)) is not None}
+        for check, named in labels.items():
+            self._name(check, named)
+        for check, holds in (result.checks or {}).items():
+            if holds:
+                self._held[check] += 1
+            elif check not in labels:
+                self._unnamed[check] += 1
+            elif (count := self._checks[check]) is not None:
+                count.named[labels[check]] += 1
+
+    def _name(self, check: str, labels: tuple[str, str]) -> None:
+        count = self._count_of(check)
+        if count is not None:
+            count.labels.update(labels)
+            self._called.setdefault(check, labels[0])
+            if not _are_few(count.labels):
+                self._checks[check] = None
+
+    def _count_of(self, check: str) -> _CheckCount | None:
+        if check not in self._checks:
+            self._checks[check] = _CheckCount()
+        return self._checks[check]
+
+    def end(self, case: JudgedCase) -> None:
+        """The trials taken since the last end were those of this case."""
+        for check in self._held | self._unnamed:
+            count = self._count_of(check)
+            if count is not None:
+                wanted = _wanted(case.expected, check)
+                count.held[wanted] += self._held[check]
+                count.unnamed[wanted] += self._unnamed[check]
+        for check, label in self._called.items():
+            count = self._count_of(check)
+            if count is not None:
+                count.called.setdefault(_wanted(case.expected, check).value, label)
+        self._begin()
+
+    def confusions(self) -> tuple[Confusion, ...]:
+        """The tables of all checks with explanations of the form, and few enough short labels.
+
+        A check that expects the same of every case has nothing to confuse, and no table.
+        """
+        tables = (_table(check, count) for check in sorted(self._checks)
+                  if (count := self._checks[check]) is not None and count.labels)
+        return tuple(table for table in tables if 2 <= len(table.expected) <= MOST_LABELS)
 
 
 def _are_few(labels: set[str]) -> bool:
     return len(labels) <= MOST_LABELS and all(len(label) <= LONGEST_LABEL and "\n" not in label for label in labels)
 
 
-def _expected_value(case: JudgedCase, check: str) -> str:
-    """What identifies the expected answer of a case: its own field if there is one of the check's name."""
-    if isinstance(case.expected, Mapping) and check in case.expected:
-        return canonical(case.expected[check])
-    return canonical(case.expected)
+def _wanted(expected: JSON, check: str) -> _Wanted:
+    """The expected answer is the case's own field, if there is one of the check's name."""
+    if not isinstance(expected, Mapping):
+        return _Wanted(canonical(expected), None)
+    value = expected.get(check)
+    return _Wanted(canonical(expected.get(check, expected)), value if isinstance(value, str) else None)
 
 
-def _table(check: str, cases: Sequence[CaseTrials], called: Mapping[tuple[str, str], str]) -> Confusion:
-    pairs: Counter[tuple[str, str]] = Counter()
-    for case in cases:
-        expected = _expected_label(case.case, check, called)
-        if expected is not None:
-            pairs.update(_pairs(case, check, expected))
+def _table(check: str, count: _CheckCount) -> Confusion:
+    pairs = count.named.copy()
+    for wanted in count.held:
+        label = count.label_of(wanted)
+        if label is not None:
+            pairs[label, label] += count.held[wanted]
+            pairs[label, NO_LABEL] += count.unnamed[wanted]
+    pairs = +pairs  # without those that never came
     expecteds = sorted({expected for expected, _ in pairs})
     gots = sorted({got for _, got in pairs}, key=lambda got: (got == NO_LABEL, got))
     counts = tuple(tuple(pairs[expected, got] for got in gots) for expected in expecteds)
     return Confusion(check, tuple(expecteds), tuple(gots), counts)
-
-
-def _expected_label(case: JudgedCase, check: str, called: Mapping[tuple[str, str], str]) -> str | None:
-    known = called.get((check, _expected_value(case, check)))
-    if known is not None or not isinstance(case.expected, Mapping):
-        return known
-    value = case.expected.get(check)
-    return value if isinstance(value, str) else None
-
-
-def _pairs(case: CaseTrials, check: str, expected: str) -> Iterable[tuple[str, str]]:
-    for result in case.results:
-        if result.checks is None or check not in result.checks:
-            continue
-        if result.checks[check]:
-            yield expected, expected
-        else:
-            labels = labels_in((result.explain or {}).get(check, ""))
-            yield labels or (expected, NO_LABEL)

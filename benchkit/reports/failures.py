@@ -10,6 +10,10 @@ from dataclasses import dataclass
 
 from benchkit.basics.errors import ERROR_TYPES
 from benchkit.recordings.run_record import Result
+from benchkit.reports.frequent import Frequent
+
+MANY_REASONS = ("there were more reasons than are counted one by one: rare ones are left out, and the others may be a "
+                "little more frequent than it says")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +36,16 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """Why `failed` trials of `judged` failed. Checks in the order the task names them, reasons by count."""
+    """Why `failed` trials of `judged` failed. Checks in the order the task names them, reasons by count.
+
+    `is_cut`: there were so many different reasons that rare ones are left out, and counts may be a little low.
+    """
 
     judged: int
     failed: int
     checks: tuple[CheckCount, ...]
     reasons: tuple[Reason, ...]
+    is_cut: bool = False
 
 
 def failed_checks(result: Result) -> tuple[str, ...]:
@@ -45,25 +53,50 @@ def failed_checks(result: Result) -> tuple[str, ...]:
     return tuple(name for name, holds in (result.checks or {}).items() if not holds)
 
 
+class FailureCount:
+    """Counts the trials of a case, or of a run, one after the other."""
+
+    def __init__(self) -> None:
+        self._judged = self._failed = 0
+        self._names: dict[str, None] = {}
+        self._wrong: Counter[str] = Counter()
+        self._alone: Counter[str] = Counter()
+        self._reasons: Frequent[tuple[str, str]] = Frequent()
+
+    def take(self, result: Result) -> None:
+        """One trial."""
+        self._names.update(dict.fromkeys(result.checks or ()))
+        self._judged += result.verdict in ("pass", "fail")
+        if result.verdict == "fail":
+            self._failed += 1
+            wrong = failed_checks(result)
+            self._wrong.update(wrong)
+            self._alone.update(wrong if len(wrong) == 1 else ())
+            for reason in (result.explain or {}).items():
+                self._reasons.take(reason)
+
+    def add(self, other: FailureCount) -> None:
+        """All that another one counted."""
+        self._judged += other._judged
+        self._failed += other._failed
+        self._names.update(other._names)
+        self._wrong.update(other._wrong)
+        self._alone.update(other._alone)
+        self._reasons.add(other._reasons)
+
+    def failures(self, most_reasons: int | None = None) -> Failures:
+        """What was counted; with `most_reasons` only so many of them."""
+        checks = tuple(CheckCount(name, self._wrong[name], self._alone[name]) for name in self._names)
+        return Failures(self._judged, self._failed, checks, _by_count(self._reasons.counts)[:most_reasons],
+                        self._reasons.is_cut)
+
+
 def failures_of(results: Iterable[Result]) -> Failures:
     """Count over all trials of a run, in one pass."""
-    names: dict[str, None] = {}
-    failed: Counter[str] = Counter()
-    alone: Counter[str] = Counter()
-    reasons: Counter[tuple[str, str]] = Counter()
-    verdicts: Counter[str] = Counter()
+    counted = FailureCount()
     for result in results:
-        verdicts[result.verdict] += 1
-        names.update(dict.fromkeys(result.checks or ()))
-        if result.verdict == "fail":
-            wrong = failed_checks(result)
-            failed.update(wrong)
-            alone.update(wrong if len(wrong) == 1 else ())
-            reasons.update((result.explain or {}).items())
-    return Failures(
-        verdicts["pass"] + verdicts["fail"], verdicts["fail"],
-        tuple(CheckCount(name, failed[name], alone[name]) for name in names),
-        _by_count(reasons))
+        counted.take(result)
+    return counted.failures()
 
 
 def _by_count(reasons: Counter[tuple[str, str]]) -> tuple[Reason, ...]:
@@ -81,15 +114,31 @@ class Unjudged:
     with_message: int
 
 
-def unjudged_of(results: Iterable[Result]) -> tuple[Unjudged, ...]:
-    """The types that occur."""
-    messages: dict[str, Counter[str]] = {}
-    for result in results:
+class UnjudgedCount:
+    """Counts the trials that nobody could judge, one after the other."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._messages: dict[str, Frequent[str]] = {}
+
+    def take(self, result: Result) -> None:
+        """One trial, judged or not."""
         if result.error is not None:
-            messages.setdefault(result.error.type, Counter())[result.error.message] += 1
-    return tuple(_unjudged(name, messages[name]) for name in ERROR_TYPES if name in messages)
+            self._counts[result.error.type] += 1
+            self._messages.setdefault(result.error.type, Frequent()).take(result.error.message)
+
+    def unjudged(self) -> tuple[Unjudged, ...]:
+        """The types that occur, in the order of the closed list."""
+        return tuple(self._unjudged(name) for name in ERROR_TYPES if name in self._counts)
+
+    def _unjudged(self, name: str) -> Unjudged:
+        message, count = min(self._messages[name].counts.items(), key=lambda item: (-item[1], item[0]))
+        return Unjudged(name, self._counts[name], message, count)
 
 
-def _unjudged(name: str, messages: Counter[str]) -> Unjudged:
-    message, count = min(messages.items(), key=lambda item: (-item[1], item[0]))
-    return Unjudged(name, messages.total(), message, count)
+def unjudged_of(results: Iterable[Result]) -> tuple[Unjudged, ...]:
+    """The types that occur, in one pass."""
+    counted = UnjudgedCount()
+    for result in results:
+        counted.take(result)
+    return counted.unjudged()

@@ -4,7 +4,6 @@ What does not live here: when a case is a failure or an error (case_problems.py)
 """
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -12,14 +11,12 @@ from benchkit.basics.canonical import canonical
 from benchkit.basics.values import JSON
 from benchkit.pages.escaping import xml_attribute, xml_text
 from benchkit.recordings.pieces import SessionFacts
-from benchkit.recordings.run_record import Result
 from benchkit.reports.case_problems import ERROR, FAILURE, kind_of, problem_of
-from benchkit.reports.case_rows import CaseRow, CaseTrials, by_case
+from benchkit.reports.case_rows import CaseRow
 from benchkit.reports.circumstances import ending_of, hardware_of
 from benchkit.reports.comparison import labels_of
 from benchkit.reports.figures_as_text import percent, spread
 from benchkit.reports.run_report import RunReport
-from benchkit.reports.speed import latency_of
 from benchkit.statistics.suites import SuiteMetric
 
 
@@ -27,7 +24,7 @@ def junit_report(runs: Sequence[RunReport]) -> Iterator[str]:
     """The file, test by test."""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield _start("testsuites", {"name": "report", **_counts(row for run in runs for row in run.cases),
-                                **_time(result for run in runs for result in run.record.results)})
+                                **_time(row for run in runs for row in run.cases)})
     for number, label in enumerate(labels_of([run.name for run in runs])):
         yield from _suite(number, label, runs[number])
     yield "</testsuites>\n"
@@ -35,20 +32,21 @@ def junit_report(runs: Sequence[RunReport]) -> Iterator[str]:
 
 def _suite(number: int, label: str, run: RunReport) -> Iterator[str]:
     yield _start("testsuite", {
-        "id": str(number), "name": label, **_counts(run.cases), **_time(run.record.results),
+        "id": str(number), "name": label, **_counts(run.cases), **_time(run.cases),
         "timestamp": _timestamp(run.record.sessions)})
     yield "<properties>\n"
     yield from (_empty("property", {"name": name, "value": value}) for name, value in _properties_of(run))
     yield "</properties>\n"
     place = f"{run.record.task.module}.{label}"
-    for row, case in zip(run.cases, by_case(run.record), strict=True):
-        yield from _test(place, row, case)
+    for number in range(len(run.cases)):
+        yield from _test(place, run, number)
     yield "</testsuite>\n"
 
 
-def _test(place: str, row: CaseRow, case: CaseTrials) -> Iterator[str]:
-    attributes = {"classname": place, "name": row.id, **_time(case.results)}
-    problem = problem_of(row, case.results, case.case.expected)
+def _test(place: str, run: RunReport, number: int) -> Iterator[str]:
+    row, record = run.cases[number], run.record
+    attributes = {"classname": place, "name": row.id, **_time([row])}
+    problem = problem_of(row, record.results_of(number), record.cases[number].expected)
     if problem is None:
         yield _empty("testcase", attributes)
         return
@@ -63,10 +61,10 @@ def _counts(rows: Iterable[CaseRow]) -> dict[str, str]:
     return {"tests": str(kinds.total()), "failures": str(kinds[FAILURE]), "errors": str(kinds[ERROR]), "skipped": "0"}
 
 
-def _time(results: Iterable[Result]) -> dict[str, str]:
+def _time(rows: Iterable[CaseRow]) -> dict[str, str]:
     """Seconds of all trials together, as they were recorded; no attribute where nobody knows."""
-    known = [seconds for result in results if (seconds := latency_of(result)) is not None]
-    return {"time": f"{math.fsum(known):.6f}"} if known else {}
+    known = [row.microseconds for row in rows if row.microseconds is not None]
+    return {"time": "{}.{:06}".format(*divmod(sum(known), 1_000_000))} if known else {}
 
 
 def _timestamp(sessions: Sequence[SessionFacts]) -> str:

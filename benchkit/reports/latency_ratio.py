@@ -5,12 +5,14 @@ Warm and cold trials apart. What does not live here: which trials have a latency
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from benchkit.recordings.run_record import RunRecord
+from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import LatencyColumn, latency_columns
 from benchkit.statistics.percentiles import Latency
+from benchkit.statistics.sorted_runs import SortedRuns
 
 WARMTHS = ("warm", "cold")
 
@@ -32,7 +34,7 @@ class LatencyRatio:
         return Fraction(above.seconds) / Fraction(below.seconds)
 
 
-def latency_ratios(base: RunRecord, candidate: RunRecord, common: Collection[str]) -> tuple[LatencyRatio, ...]:
+def latency_ratios(base: RunReport, candidate: RunReport, common: Collection[str]) -> tuple[LatencyRatio, ...]:
     """Warm and cold, each only where both sides have a latency."""
     sides = zip(WARMTHS, _columns(base, common), _columns(candidate, common), strict=True)
     return tuple(LatencyRatio(warmth, one, other) for warmth, one, other in sides if one.n and other.n)
@@ -54,8 +56,11 @@ def _machines(record: RunRecord) -> set[tuple[object, ...]]:
     return {(one.hardware, *(str(one.environment.get(name)) for name in names)) for one in record.sessions}
 
 
-def _columns(record: RunRecord, common: Collection[str]) -> tuple[LatencyColumn, LatencyColumn]:
-    if len(common) == len(record.cases):
-        return latency_columns(record.results, record.sessions)
-    kept = set(common)
-    return latency_columns([result for result in record.results if result.case in kept], record.sessions)
+def _columns(run: RunReport, common: Collection[str]) -> tuple[LatencyColumn, LatencyColumn]:
+    if len(common) == len(run.cases):
+        return run.speed.warm, run.speed.cold
+    kept, record = set(common), run.record
+    warm, cold = latency_columns(
+        (result for place, case in enumerate(record.cases) if case.id in kept for result in record.results_of(place)),
+        record.sessions)
+    return replace(warm, judged=SortedRuns()), replace(cold, judged=SortedRuns())

@@ -12,6 +12,7 @@ from benchkit.reports.case_rows import CaseRow, in_state, never_passed
 from benchkit.reports.columns import clipped
 from benchkit.reports.confusion import Confusion
 from benchkit.reports.expected import expected_line
+from benchkit.reports.failures import MANY_REASONS
 from benchkit.reports.figures_as_text import percent, share, spread
 from benchkit.reports.markdown_parts import FEW_ROWS, LONGEST_NAME, LONGEST_TEXT, cut_table, left, listed, own, right
 from benchkit.reports.run_report import RunReport
@@ -36,6 +37,8 @@ def failure_part(run: RunReport) -> Iterator[Markdown]:
         yield cut_table("reason", [right("trials"), left("what was expected, and what came")], [
             [own(str(reason.count)), code(f"{reason.check}: {reason.text}", LONGEST_TEXT)]
             for reason in failures.reasons], FEW_ROWS)
+    if failures.is_cut:
+        yield paragraph(own(f"{MANY_REASONS[0].upper()}{MANY_REASONS[1:]}."))
     for confusion in run.confusions[:MOST_CONFUSIONS]:
         yield _confusion(confusion)
 

@@ -48,7 +48,7 @@ def pass_part(run: RunReport) -> Iterator[Markdown]:
 
 def shown_ks(suite: tuple[SuiteAtK, ...]) -> list[SuiteAtK]:
     """Those of KS that a suite has, and its last k."""
-    return [at_k for at_k in suite if at_k.k in KS or at_k.k == len(suite)]
+    return [at_k for at_k in suite if at_k.k in KS or at_k is suite[-1]]
 
 
 def _metric_columns(name: str, is_open: bool) -> list[MarkdownColumn]:

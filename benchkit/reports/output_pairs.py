@@ -46,7 +46,9 @@ def output_pair(results: Iterable[Result]) -> OutputPair | None:
     first: dict[str, Result] = {}
     for result in results:
         first.setdefault(result.verdict, result)
-    return OutputPair(first["pass"], first["fail"]) if "pass" in first and "fail" in first else None
+        if "pass" in first and "fail" in first:
+            return OutputPair(first["pass"], first["fail"])
+    return None
 
 
 def parted(text: str, other: str) -> Parted:

@@ -12,16 +12,13 @@ from benchkit.pages.html import Child, Html, element, joined
 from benchkit.pages.marks import badge
 from benchkit.pages.parts import bullets, code, fold, paragraph, side_by_side, text_block
 from benchkit.recordings.run_record import Result
-from benchkit.reports.answer_groups import AnswerGroup, ranges_of
+from benchkit.reports.answer_groups import AnswerGroup
 from benchkit.reports.failures import failed_checks
 from benchkit.reports.page_parts import line, name, quiet, tone_of, tone_of_trial, value_text, words_of
 from benchkit.reports.page_run import LONGEST_TEXT, DetailedCase, RunOnPage
-from benchkit.reports.text_case import measures_of
 from benchkit.reports.text_cases import passed_cell
 
 MOST_CHECKS = 30
-MOST_LINES = 50
-"""Trials of one outcome told one by one, where not every trial is linked to."""
 
 
 def details_part(run: RunOnPage) -> Iterator[Html]:
@@ -66,8 +63,7 @@ def _groups(run: RunOnPage, case: DetailedCase) -> Iterator[Html]:
 
 def _summary(run: RunOnPage, place: int, group: AnswerGroup) -> Html:
     first = group.first
-    trials = group.trials
-    told = f"trial {trials[0]}" if len(trials) == 1 else f"trials {ranges_of(trials)}, the same outcome"
+    told = f"trial {group.numbers}" if group.size == 1 else f"trials {group.numbers}, the same outcome"
     case = name(run.report.cases[place].id)
     return joined(badge(tone_of_trial(first), words_of(first)), " ", case, f" {told}", _why(first))
 
@@ -87,19 +83,14 @@ def _body(run: RunOnPage, place: int, group: AnswerGroup) -> Iterator[Child]:
 
 
 def _measures(run: RunOnPage, place: int, group: AnswerGroup) -> Html:
-    if len(group.results) == 1:
-        return quiet(_measured(group.first))
-    shown = group.results if run.has_grid else group.results[:MOST_LINES]
-    lines = [element("li", _measured(result), id=run.trial_anchor(place, result.trial) if number else None)
-             for number, result in enumerate(shown)]
-    more = len(group.results) - len(shown)
+    if group.size == 1:
+        return quiet(group.lines[0].text)
+    lines = [element("li", told.text, id=run.trial_anchor(place, told.trial) if number else None)
+             for number, told in enumerate(group.lines)]
+    more = group.size - len(group.lines)
     if more:
         lines.append(element("li", f"and {count_of(more, 'more trial')}"))
     return element("ul", *lines, class_="quiet")
-
-
-def _measured(result: Result) -> str:
-    return ", ".join([f"trial {result.trial}", f"seed {result.seed}", *measures_of(result)])
 
 
 def _checks(result: Result) -> Html:

@@ -12,9 +12,9 @@ from benchkit.pages.parts import paragraph
 from benchkit.pages.row_chart import Bar, RowTitles
 from benchkit.pages.tables import Column, number_column, table
 from benchkit.reports.confusion import Confusion
-from benchkit.reports.failures import CheckCount, Reason
+from benchkit.reports.failures import MANY_REASONS, CheckCount, Reason
 from benchkit.reports.figures_as_text import share
-from benchkit.reports.page_parts import cut_bars, line, name
+from benchkit.reports.page_parts import cut_bars, line, name, quiet, sentence
 from benchkit.reports.run_report import RunReport
 
 FEW_CHECKS, MOST_CHECKS = 20, 200
@@ -55,6 +55,8 @@ def _reasons(run: RunReport) -> Iterator[Html]:
         titles = RowTitles("What was expected, and what came", "reason", "share of failed trials", "trials")
         yield from cut_bars(titles, (_reason_bar(reason, run.failures.failed) for reason in reasons), FEW_REASONS,
                             len(reasons), MOST_REASONS)
+    if run.failures.is_cut:
+        yield quiet(sentence(MANY_REASONS))
 
 
 def _reason_bar(reason: Reason, failed: int) -> Bar:

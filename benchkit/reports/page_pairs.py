@@ -21,6 +21,7 @@ from benchkit.reports.page_parts import line, name, of_metric, quiet, sentence
 from benchkit.reports.page_rates import curve_points
 from benchkit.reports.page_run import RunOnPage
 from benchkit.reports.pair_words import Finding, title_of, verdict_of
+from benchkit.reports.run_report import suite_at
 from benchkit.statistics.estimators import State
 
 MOST_VERDICTS = 6
@@ -100,7 +101,7 @@ def _runs_table(side: SideBySide, runs: Sequence[RunOnPage], k: int) -> Iterator
 
 def _run_row(side: SideBySide, place: int, page: RunOnPage, k: int) -> list[Child]:
     run, rank = page.report, side.ranks[place]
-    metrics = [run.suite[number - 1].hat if run.suite else None for number in dict.fromkeys((1, k))]
+    metrics = [None if (one := suite_at(run, number)) is None else one.hat for number in dict.fromkeys((1, k))]
     rates = [cell for one in metrics
              for cell in (of_metric(one), NOT_AVAILABLE if one is None else spread(one.low, one.high))]
     counts = (len(in_state(run.cases, State.FLAKY)), len(never_passed(run.cases)))
@@ -119,9 +120,10 @@ def _rate_bar(page: RunOnPage) -> Bar:
 
 
 def _chart(runs: Sequence[RunOnPage], k: int) -> CurveChart:
-    curves = [Curve(run.label, curve_points([one.hat for one in run.report.suite[:k]])) for run in runs]
-    told = "; ".join(f"{run.label}: {percent(run.report.suite[k - 1].hat.completed)} %" for run in runs
-                     if run.report.suite)
+    curves = [Curve(run.label, curve_points({one.k: one.hat for one in run.report.suite if one.k <= k}))
+              for run in runs]
+    told = "; ".join(f"{run.label}: {percent(one.hat.completed)} %" for run in runs
+                     if (one := suite_at(run.report, k)) is not None)
     return CurveChart("pass^k of every run: all of k tries pass", f"At k = {k}: {told}", "k, number of tries",
                       "share of cases", curves)
 

@@ -4,7 +4,7 @@ What does not live here: single cases (page_cases.py), and why trials failed (pa
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
 from benchkit.basics.names import count_of
 from benchkit.pages.curve_chart import Curve, CurveChart, Point, curve_chart
@@ -54,7 +54,7 @@ def pass_part(run: RunReport) -> Iterator[Html]:
     if len(run.suite) > 1:
         yield curve_chart(_chart(run))
     rows = whole(_pass_table(run))
-    yield rows if len(run.suite) <= OPEN_ROWS else fold(f"The same for every k from 1 to {len(run.suite)}", rows)
+    yield rows if len(run.suite) <= OPEN_ROWS else fold(f"The same for every k from 1 to {_last_ks(run)}", rows)
     yield quiet(
         f"In percent, mean over {count_of(run.coverage.cases, 'case')}. pass@k: at least one of k tries passes; "
         "pass^k: all of them do. 95 %: interval for other such cases. se: standard error of a re-run of these cases."
@@ -66,20 +66,25 @@ def pass_part(run: RunReport) -> Iterator[Html]:
         f"{count_of(run.record.trials, 'trial')}.")
 
 
+def _last_ks(run: RunReport) -> str:
+    *_, before, last = (at_k.k for at_k in run.suite)
+    return str(last) if last == before + 1 else f"{before}, and for {last}"
+
+
 def _chart(run: RunReport) -> CurveChart:
     last = run.suite[-1]
     told = (f"At k = {last.k}, pass@k is {percent(last.at.completed)} % and pass^k {percent(last.hat.completed)} %; "
             "bands are 95 % intervals for other such cases, incomplete trials included")
     return CurveChart(
         "pass@k and pass^k", told, "k, number of tries", "share of cases", (
-            Curve("pass@k: at least one of k tries passes", curve_points([one.at for one in run.suite])),
-            Curve("pass^k: all of k tries pass", curve_points([one.hat for one in run.suite]))))
+            Curve("pass@k: at least one of k tries passes", curve_points({one.k: one.at for one in run.suite})),
+            Curve("pass^k: all of k tries pass", curve_points({one.k: one.hat for one in run.suite}))))
 
 
-def curve_points(metrics: Sequence[SuiteMetric]) -> list[Point]:
-    """Completed-only values over k from 1, with their intervals."""
+def curve_points(metrics: Mapping[int, SuiteMetric]) -> list[Point]:
+    """Completed-only values by k, with their intervals."""
     return [Point(k, None if one.completed is None else float(one.completed), one.low, one.high)
-            for k, one in enumerate(metrics, 1)]
+            for k, one in metrics.items()]
 
 
 def _pass_table(run: RunReport) -> Iterator[Html]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from benchkit.basics.values import ErrorFacts
 from benchkit.pages.escaping import html_text
 from benchkit.recordings.run_record import Result
-from benchkit.reports.answer_groups import AnswerGroup, answer_groups
+from benchkit.reports.answer_groups import EVERYTHING, AnswerGroup, Room, answer_groups
 from benchkit.reports.case_rows import CaseRow
 from benchkit.reports.page_parts import value_text
 from benchkit.reports.run_report import RunReport
@@ -26,6 +26,8 @@ MOST_DETAILED = 1_000
 """Cases with details on such a page, in all its runs."""
 MOST_GROUPS = {"fail": 3, "incomplete": 1, "pass": 1}
 """Different outcomes of such a case, by verdict."""
+MOST_LINES, MOST_RANGES = 5, 20
+"""Trials of one outcome that are told one by one, and ranges of their numbers, where the grid shows counts."""
 TEXT_BYTES = 3_500_000
 """All texts of models and cases on a page, as they are written; markup needs as much again."""
 SHORTEST_TEXT, LONGEST_TEXT = 200, 400_000
@@ -34,7 +36,10 @@ _ORDER = (State.FLAKY, State.POSSIBLY_FLAKY, State.STABLE_FAIL, State.ONE_TRIAL,
 
 @dataclass(frozen=True, slots=True)
 class DetailedCase:
-    """A case with details: its place in the run, the outcomes that are shown, their trials, how many others ran."""
+    """A case with details: its place in the run, the outcomes that are shown, and how many others ran.
+
+    `trials` are those that have a place of their own on the page.
+    """
 
     place: int
     groups: tuple[AnswerGroup, ...]
@@ -58,7 +63,7 @@ class RunOnPage:
     @property
     def has_grid(self) -> bool:
         """Whether every trial has a mark of its own."""
-        return len(self.report.record.results) <= MOST_GRID_TRIALS
+        return _has_grid(self.report)
 
     def anchor(self, name: str) -> str:
         """The anchor of a part of this run."""
@@ -78,6 +83,10 @@ class RunOnPage:
         return self.report.record.results_of(place)
 
 
+def _has_grid(run: RunReport) -> bool:
+    return len(run.record.results) <= MOST_GRID_TRIALS
+
+
 def places_by_trouble(rows: Sequence[CaseRow]) -> list[int]:
     """The places of all cases: flaky ones first, the most even first among equals, stable passes last."""
     return sorted(range(len(rows)), key=lambda place: (_ORDER.index(rows[place].state), rows[place].unevenness))
@@ -95,31 +104,23 @@ def runs_on_page(runs: Sequence[RunReport], labels: Sequence[str]) -> tuple[RunO
 
 def _all_cases(run: RunReport) -> dict[int, DetailedCase]:
     places = places_by_trouble(run.cases)[:MOST_ROWS]
-    return {place: _with_groups(run, place, answer_groups(run.record.results_of(place))) for place in sorted(places)}
+    return {place: _detailed(run, place, EVERYTHING) for place in sorted(places)}
 
 
 def _troubled_cases(run: RunReport, most: int) -> dict[int, DetailedCase]:
     places = [place for place in places_by_trouble(run.cases) if _is_troubled(run.cases[place])]
-    return {place: _with_groups(run, place, _few_groups(run.record.results_of(place)))
-            for place in sorted(places[:most])}
+    room = Room(MOST_GROUPS) if _has_grid(run) else Room(MOST_GROUPS, MOST_LINES, MOST_RANGES)
+    return {place: _detailed(run, place, room) for place in sorted(places[:most])}
 
 
 def _is_troubled(row: CaseRow) -> bool:
     return row.passed < row.n or row.state is State.POSSIBLY_FLAKY
 
 
-def _few_groups(results: Sequence[Result]) -> Iterator[AnswerGroup]:
-    room = dict(MOST_GROUPS)
-    for group in answer_groups(results):
-        if room[group.first.verdict]:
-            room[group.first.verdict] -= 1
-            yield group
-
-
-def _with_groups(run: RunReport, place: int, groups: Iterable[AnswerGroup]) -> DetailedCase:
-    shown = tuple(groups)
-    trials = frozenset(trial for group in shown for trial in group.trials)
-    return DetailedCase(place, shown, trials, run.record.trials - len(trials))
+def _detailed(run: RunReport, place: int, room: Room) -> DetailedCase:
+    groups = answer_groups(run.record.results_of(place), room)
+    trials = frozenset(line.trial for group in groups for line in group.lines)
+    return DetailedCase(place, groups, trials, run.record.trials - sum(group.size for group in groups))
 
 
 def _texts(run: RunReport, cases: dict[int, DetailedCase]) -> Iterator[str]:

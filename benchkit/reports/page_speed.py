@@ -14,7 +14,7 @@ from benchkit.pages.tables import Column, number_column, table
 from benchkit.reports.figures_as_text import number, percentile_cells, seconds
 from benchkit.reports.page_parts import quiet
 from benchkit.reports.run_report import RunReport
-from benchkit.reports.speed import LatencyColumn, latency_of
+from benchkit.reports.speed import LatencyColumn
 from benchkit.statistics.percentiles import PERCENTS
 
 SHORT_S = 0.1
@@ -42,16 +42,10 @@ def _chart(run: RunReport) -> DistributionChart:
 
 
 def _groups(run: RunReport, per_second: int) -> Iterator[Group]:
-    warm: list[float] = []
-    cold: list[float] = []
-    for result in run.record.results:
-        took = latency_of(result) if result.error is None else None
-        if took is not None:
-            (cold if result.cold else warm).append(took * per_second)
-    for name, values, column in (("warm", warm, run.speed.warm), ("cold", cold, run.speed.cold)):
+    for name, column in (("warm", run.speed.warm), ("cold", run.speed.cold)):
         if column.n:
             note = f"{count_of(column.timeouts, 'timeout')} not drawn" if column.timeouts else ""
-            yield Group(name, values, tuple(_marks(column, per_second)), note)
+            yield Group(name, column.judged.times(per_second), tuple(_marks(column, per_second)), note)
 
 
 def _marks(column: LatencyColumn, per_second: int) -> Iterator[Percentile]:

@@ -7,16 +7,18 @@ What does not live here: the formulas (statistics/agreement.py, paired.py), and 
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from hashlib import blake2b
+from itertools import zip_longest
 
 from benchkit.basics.canonical import canonical
 from benchkit.recordings.digests import ERROR, TrialOf
 from benchkit.recordings.run_record import Result, RunRecord
 from benchkit.reports.case_differences import CaseDifference
-from benchkit.statistics.agreement import Agreement, agreement, parting_index, self_agreement
-from benchkit.statistics.paired import label_permutation_p
+from benchkit.statistics.agreement import Agreement, equal_pairs_share, parting_index
+from benchkit.statistics.paired import label_permutation_p, mean
 
 WARMTHS = ("warm", "cold", "cold on one side only")
 
@@ -67,50 +69,124 @@ def is_repeat(base: RunRecord, candidate: RunRecord) -> bool:
 
 
 def repeat_of(base: RunRecord, candidate: RunRecord, cases: Sequence[CaseDifference]) -> Repeat:
-    """Compare two recordings of one system over their common cases."""
-    ids = [case.id for case in cases]
-    left, right = _ran(base, ids), _ran(candidate, ids)
-    both = {trial: _warmth(left[trial], right[trial]) for trial in left if trial in right}
-    repetitions = (_repetition(name, [trial for trial in both if both[trial] == name], left, right)
-                   for name in WARMTHS)
-    where = agreement(_texts(left), _texts(right)).first_difference
-    return Repeat(
-        label_permutation_p([case.counts for case in cases]),
-        tuple(one for one in repetitions if one.outputs.compared),
-        len(left) - len(both), len(right) - len(both), _self_agreement(left), _self_agreement(right),
-        None if where is None else _parting(where, both[where], left[where], right[where]))
+    """Compare two recordings of one system over their common cases; both are read once, in step."""
+    here, there = ({case.id: place for place, case in enumerate(record.cases)} for record in (base, candidate))
+    count = _RepeatCount()
+    for order, case in enumerate(cases):
+        count.take_case(order, base.results_of(here[case.id]), candidate.results_of(there[case.id]))
+    return count.repeat(label_permutation_p([case.counts for case in cases]))
 
 
-def _ran(record: RunRecord, ids: Sequence[str]) -> dict[TrialOf, Result]:
-    """The trials that ran, in the order of running: trial 1 of all cases first."""
-    places = {case.id: place * record.trials for place, case in enumerate(record.cases)}
-    return {TrialOf(number, name): result
-            for number in range(1, record.trials + 1) for name in ids
-            if (result := record.results[places[name] + number - 1]).error is None
-            or result.error.type != "NotRun"}
+@dataclass(frozen=True, slots=True, order=True)
+class _Place:
+    """Where a trial stands in the order of running: trial 1 of all cases first."""
+
+    trial: int
+    order: int
+    case: str
 
 
-def _repetition(
-    warmth: str, trials: Sequence[TrialOf], left: Mapping[TrialOf, Result], right: Mapping[TrialOf, Result],
-) -> Repetition:
-    here, there = {trial: left[trial] for trial in trials}, {trial: right[trial] for trial in trials}
-    return Repetition(warmth, agreement(_texts(here), _texts(there)),
-                      agreement(dict(_verdicts(here)), dict(_verdicts(there))))
+@dataclass(frozen=True, slots=True)
+class _Apart:
+    """A trial whose outputs differ."""
+
+    place: _Place
+    warmth: str
+    base: Result
+    candidate: Result
 
 
-def _texts(results: Mapping[TrialOf, Result]) -> dict[TrialOf, str]:
-    return {trial: _text(result) for trial, result in results.items()}
+class _AgreementCount:
+    """Counts what both sides have, and keeps the place of the first that is not equal."""
+
+    def __init__(self) -> None:
+        self._first: _Place | None = None
+        self._compared = self._equal = 0
+
+    def take(self, place: _Place, is_equal: bool) -> None:
+        self._compared += 1
+        self._equal += is_equal
+        if not is_equal and (self._first is None or place < self._first):
+            self._first = place
+
+    def agreement(self) -> Agreement[TrialOf]:
+        first = None if self._first is None else TrialOf(self._first.trial, self._first.case)
+        return Agreement(self._compared, self._equal, first)
+
+
+class _WarmOutputs:
+    """The outputs of one case as digests, without those of cold trials."""
+
+    def __init__(self) -> None:
+        self._digests: list[bytes] = []
+
+    def take(self, result: Result) -> None:
+        if not result.cold and result.output is not None:
+            # a lone surrogate is no text of a file, but a run that was just judged may hold one
+            self._digests.append(blake2b(result.output.encode("utf-8", "surrogatepass"), digest_size=16).digest())
+
+    def share(self) -> Fraction | None:
+        return equal_pairs_share(self._digests)
+
+
+class _RepeatCount:
+    """Counts the trials of two recordings, case by case."""
+
+    def __init__(self) -> None:
+        self._only_base = self._only_candidate = 0
+        self._outputs = {warmth: _AgreementCount() for warmth in WARMTHS}
+        self._verdicts = {warmth: _AgreementCount() for warmth in WARMTHS}
+        self._self_base: list[Fraction | None] = []
+        self._self_candidate: list[Fraction | None] = []
+        self._apart: _Apart | None = None
+
+    def take_case(self, order: int, base: Iterable[Result], candidate: Iterable[Result]) -> None:
+        """All trials of a case on both sides; `order` is its place among the common cases."""
+        left_outputs, right_outputs = _WarmOutputs(), _WarmOutputs()
+        for left, right in zip_longest(base, candidate):
+            if left is not None:
+                left_outputs.take(left)
+            if right is not None:
+                right_outputs.take(right)
+            self._take(order, left if _is_run(left) else None, right if _is_run(right) else None)
+        self._self_base.append(left_outputs.share())
+        self._self_candidate.append(right_outputs.share())
+
+    def _take(self, order: int, left: Result | None, right: Result | None) -> None:
+        if left is not None and right is not None:
+            self._take_both(_Place(left.trial, order, left.case), left, right)
+        else:
+            self._only_base += left is not None
+            self._only_candidate += right is not None
+
+    def _take_both(self, place: _Place, left: Result, right: Result) -> None:
+        warmth, is_equal = _warmth(left, right), _text(left) == _text(right)
+        self._outputs[warmth].take(place, is_equal)
+        if left.error is None and right.error is None:
+            self._verdicts[warmth].take(place, left.verdict == right.verdict)
+        if not is_equal and (self._apart is None or place < self._apart.place):
+            self._apart = _Apart(place, warmth, left, right)
+
+    def repeat(self, p: Fraction) -> Repeat:
+        """What was counted; `p` is that of the within-case permutation of labels."""
+        found = (Repetition(warmth, self._outputs[warmth].agreement(), self._verdicts[warmth].agreement())
+                 for warmth in WARMTHS)
+        return Repeat(p, tuple(one for one in found if one.outputs.compared), self._only_base, self._only_candidate,
+                      _mean_of_known(self._self_base), _mean_of_known(self._self_candidate),
+                      None if self._apart is None else _parting(self._apart))
+
+
+def _mean_of_known(shares: Iterable[Fraction | None]) -> Fraction | None:
+    return mean([share for share in shares if share is not None])
+
+
+def _is_run(result: Result | None) -> bool:
+    return result is not None and (result.error is None or result.error.type != "NotRun")
 
 
 def _text(result: Result) -> str:
     # a mark before outputs, so that none of them equals an error
     return "=" + result.output if result.output is not None else f"{ERROR}{result.error.type if result.error else ''}"
-
-
-def _verdicts(results: Mapping[TrialOf, Result]) -> Iterator[tuple[TrialOf, str]]:
-    for trial, result in results.items():
-        if result.error is None:
-            yield trial, result.verdict
 
 
 def _warmth(base: Result, candidate: Result) -> str:
@@ -119,15 +195,7 @@ def _warmth(base: Result, candidate: Result) -> str:
     return "cold" if base.cold else "warm"
 
 
-def _parting(trial: TrialOf, warmth: str, base: Result, candidate: Result) -> Parting:
-    has_texts = base.output is not None and candidate.output is not None
-    at = parting_index(base.output or "", candidate.output or "") if has_texts else None
-    return Parting(trial, warmth, base, candidate, at)
-
-
-def _self_agreement(results: Mapping[TrialOf, Result]) -> Fraction | None:
-    by_case: dict[str, list[str]] = {}
-    for trial, result in results.items():
-        if not result.cold and result.output is not None:
-            by_case.setdefault(trial.case, []).append(result.output)
-    return self_agreement(by_case.values())
+def _parting(apart: _Apart) -> Parting:
+    one, other = apart.base.output, apart.candidate.output
+    at = None if one is None or other is None else parting_index(one, other)
+    return Parting(TrialOf(apart.place.trial, apart.place.case), apart.warmth, apart.base, apart.candidate, at)

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from benchkit.recordings.run_record import RunRecord, Totals
-from benchkit.reports.case_rows import CaseRow, by_case, case_rows
+from benchkit.reports.case_rows import CaseRow, case_rows
 from benchkit.reports.cautions import Caution, Run, cautions_of
-from benchkit.reports.confusion import Confusion, confusions_of
-from benchkit.reports.failures import Failures, Unjudged, failures_of, unjudged_of
-from benchkit.reports.speed import Speed, speed_of
+from benchkit.reports.confusion import Confusion
+from benchkit.reports.failures import Failures, Unjudged
+from benchkit.reports.run_tally import tally_of
+from benchkit.reports.speed import Speed
 from benchkit.reports.tags import TagRow, tag_rows
 from benchkit.statistics.estimators import looks_stable_share
 from benchkit.statistics.suites import Coverage, SuiteAtK, coverage, suite_metrics
@@ -28,8 +29,8 @@ class RunReport:
     """One run.
 
     `name` is its file's name without folder and suffix; `record` is what all else follows from. `suite` has an
-    entry for each k from 1 to the planned trials (none without a case). `flake_unseen` is the share of runs of this
-    length in which a case that fails at rate FLAKE looks stable.
+    entry for each k from 1 to the planned trials, but not for all of very many (none without a case).
+    `flake_unseen` is the share of runs of this length in which a case that fails at rate FLAKE looks stable.
     """
 
     name: str
@@ -48,13 +49,21 @@ class RunReport:
 
 
 def report_of(record: RunRecord, name: str) -> RunReport:
-    """The report of a run record, under the name of its file."""
-    cases = by_case(record)
-    counts = [case.counts for case in cases]
-    covered, speed = coverage(counts), speed_of(record.results, record.sessions)
+    """The report of a run record, under the name of its file; the results are read once."""
+    tally = tally_of(record)
+    counts = [case.counts for case in tally.cases]
+    covered = coverage(counts)
     return RunReport(
-        name=name, record=record, coverage=covered, totals=record.totals, suite=suite_metrics(counts),
-        failures=failures_of(record.results), confusions=confusions_of(cases), unjudged=unjudged_of(record.results),
-        tags=tag_rows(cases), cases=case_rows(cases), speed=speed,
-        cautions=cautions_of(Run(record, cases, covered, speed)),
+        name=name, record=record, coverage=covered, totals=tally.totals, suite=suite_metrics(counts),
+        failures=tally.failures, confusions=tally.confusions, unjudged=tally.unjudged, tags=tag_rows(tally.cases),
+        cases=case_rows(tally.cases), speed=tally.speed, cautions=cautions_of(Run(record, tally, covered)),
         flake_unseen=looks_stable_share(record.trials, FLAKE))
+
+
+def suite_at(run: RunReport, k: int) -> SuiteAtK | None:
+    """The suite at one k, which is at most the planned trials, whether it is among those listed or not.
+
+    None without a case.
+    """
+    listed = next((one for one in run.suite if one.k == k), None)
+    return listed or next(iter(suite_metrics([row.counts for row in run.cases], ks=(k,))), None)

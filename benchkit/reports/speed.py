@@ -8,7 +8,7 @@ What does not live here: nearest ranks and their intervals (statistics/percentil
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
@@ -16,6 +16,7 @@ from benchkit.basics.values import ErrorFacts, Timings, Usage
 from benchkit.recordings.pieces import SessionFacts
 from benchkit.recordings.run_record import Result
 from benchkit.statistics.percentiles import PERCENTS, Percentile, Sample, percentile
+from benchkit.statistics.sorted_runs import RunSorter, SortedRuns
 
 RELOAD_S = 1.0
 """A request that waited longer for loading met a model that was not there; a loaded one takes milliseconds."""
@@ -42,7 +43,7 @@ class Timed(Protocol):
 class LatencyColumn:
     """Latencies in seconds of `n` trials, `timeouts` of them; percentiles in the order of PERCENTS, None: too few.
 
-    `shortest` and `longest` are of the judged ones.
+    `shortest` and `longest` are of the judged ones, which are all there in `judged`, unless nobody needs them.
     """
 
     n: int
@@ -50,6 +51,7 @@ class LatencyColumn:
     shortest: float | None
     longest: float | None
     percentiles: tuple[Percentile | None, ...]
+    judged: SortedRuns = field(default_factory=SortedRuns, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +95,32 @@ class Speed:
     attempts: Attempts
 
 
-def speed_of(results: Sequence[Result], sessions: Sequence[SessionFacts]) -> Speed:
-    """What the trials of a run measured."""
-    return Speed(*latency_columns(results, sessions), _loading(results, sessions), token_sums(results),
-                 _attempts(results))
+class SpeedCount:
+    """Measures the trials of a run with these sessions, one after the other."""
+
+    def __init__(self, sessions: Sequence[SessionFacts]) -> None:
+        self._latency, self._loading = LatencyCount(sessions), _LoadingCount(sessions)
+        self._tokens, self._attempts = TokenCount(), _AttemptCount()
+
+    def take(self, result: Result) -> None:
+        """One trial."""
+        self._latency.take(result)
+        self._loading.take(result)
+        self._tokens.take(result)
+        self._attempts.take(result)
+
+    def speed(self) -> Speed:
+        """What they measured."""
+        return Speed(*self._latency.columns(), self._loading.loading(), self._tokens.tokens(),
+                     self._attempts.attempts())
 
 
-def latency_columns(
-    results: Sequence[Timed], sessions: Iterable[SessionFacts],
-) -> tuple[LatencyColumn, LatencyColumn]:
-    """The latencies of warm trials, and of cold ones."""
-    limit = min((session.timeout_s for session in sessions if session.timeout_s is not None), default=None)
-    return (_column((result for result in results if not result.cold), limit),
-            _column((result for result in results if result.cold), limit))
+def speed_of(results: Iterable[Result], sessions: Sequence[SessionFacts]) -> Speed:
+    """What the trials of a run measured, in one pass."""
+    measured = SpeedCount(sessions)
+    for result in results:
+        measured.take(result)
+    return measured.speed()
 
 
 def latency_of(result: Timed) -> float | None:
@@ -113,52 +128,117 @@ def latency_of(result: Timed) -> float | None:
     return result.recorded_latency_s if result.latency_s is None else result.latency_s
 
 
-def _column(results: Iterable[Timed], limit: float | None) -> LatencyColumn:
-    judged, timeouts = [], []
-    for result in results:
+class LatencyCount:
+    """Sorts latencies, those of warm trials and those of cold ones apart; 8 bytes each."""
+
+    def __init__(self, sessions: Iterable[SessionFacts]) -> None:
+        self._limit = min((one.timeout_s for one in sessions if one.timeout_s is not None), default=None)
+        self._warm, self._cold = _ColumnSorter(), _ColumnSorter()
+
+    def take(self, result: Timed) -> None:
+        """One trial."""
         seconds = latency_of(result)
+        column = self._cold if result.cold else self._warm
         if result.error is None:
-            judged.extend([] if seconds is None else [seconds])
-        elif result.error.type == "Timeout" and (limit is not None or seconds is not None):
-            timeouts.append(limit if limit is not None else seconds or 0.0)
-    sample = Sample(sorted(judged), sorted(timeouts))
-    return LatencyColumn(
-        sample.size, len(timeouts), min(judged, default=None), max(judged, default=None),
-        tuple(percentile(sample, percent) for percent in PERCENTS))
+            column.take_judged(seconds)
+        elif result.error.type == "Timeout":
+            column.take_timeout(seconds if self._limit is None else self._limit)
+
+    def columns(self) -> tuple[LatencyColumn, LatencyColumn]:
+        """The latencies of warm trials, and of cold ones."""
+        return self._warm.column(), self._cold.column()
 
 
-def _loading(results: Iterable[Result], sessions: Iterable[SessionFacts]) -> Loading:
-    waits = [result.timings.load_s for result in results if result.timings and result.timings.load_s is not None]
-    reloads = [wait for wait in waits if wait > RELOAD_S]
-    return Loading(tuple(session.load_s for session in sessions), len(reloads), max(reloads, default=None))
+class _ColumnSorter:
+    def __init__(self) -> None:
+        self._judged, self._timeouts = RunSorter(), RunSorter()
+
+    def take_judged(self, seconds: float | None) -> None:
+        if seconds is not None:
+            self._judged.take(seconds)
+
+    def take_timeout(self, seconds: float | None) -> None:
+        if seconds is not None:
+            self._timeouts.take(seconds)
+
+    def column(self) -> LatencyColumn:
+        judged, timeouts = self._judged.sorted(), self._timeouts.sorted()
+        sample = Sample(judged, timeouts)
+        return LatencyColumn(
+            sample.size, len(timeouts), judged[0] if judged else None, judged[-1] if judged else None,
+            tuple(percentile(sample, percent) for percent in PERCENTS), judged)
+
+
+def latency_columns(
+    results: Iterable[Timed], sessions: Iterable[SessionFacts],
+) -> tuple[LatencyColumn, LatencyColumn]:
+    """The latencies of warm trials, and of cold ones, in one pass."""
+    sorting = LatencyCount(sessions)
+    for result in results:
+        sorting.take(result)
+    return sorting.columns()
+
+
+class _LoadingCount:
+    def __init__(self, sessions: Iterable[SessionFacts]) -> None:
+        self._sessions = tuple(session.load_s for session in sessions)
+        self._reloads = 0
+        self._longest_s: float | None = None
+
+    def take(self, result: Timed) -> None:
+        wait = result.timings.load_s if result.timings is not None else None
+        if wait is not None and wait > RELOAD_S:
+            self._reloads += 1
+            self._longest_s = max(wait, self._longest_s or 0.0)
+
+    def loading(self) -> Loading:
+        return Loading(self._sessions, self._reloads, self._longest_s)
+
+
+class TokenCount:
+    """Adds up the tokens of trials whose counts are known."""
+
+    def __init__(self) -> None:
+        self._trials = self._prompt = self._output = self._cached = 0
+        self._timed = self._microseconds = 0
+
+    def take(self, result: Timed) -> None:
+        """One trial."""
+        usage, timings = result.usage, result.timings
+        if usage is None or usage.output_tokens is None:
+            return
+        self._trials += 1
+        self._prompt += usage.prompt_tokens or 0
+        self._output += usage.output_tokens
+        self._cached += usage.cached_tokens or 0
+        if timings is not None and timings.output_s:
+            self._timed += usage.output_tokens
+            # recorded seconds have 6 digits, so whole microseconds add up exactly, in any order and on any Python
+            self._microseconds += round(timings.output_s * 1_000_000)
+
+    def tokens(self) -> Tokens:
+        """The sums."""
+        ratio = Fraction(self._timed * 1_000_000, self._microseconds) if self._microseconds else None
+        return Tokens(self._trials, self._prompt, self._output, self._cached, ratio)
 
 
 def token_sums(results: Iterable[Timed]) -> Tokens:
-    """Tokens over the trials whose counts are known."""
-    trials = prompt = output = cached = timed = 0
-    seconds: list[float] = []
+    """Tokens over the trials whose counts are known, in one pass."""
+    adding = TokenCount()
     for result in results:
-        usage, timings = result.usage, result.timings
-        if usage is None or usage.output_tokens is None:
-            continue
-        trials += 1
-        prompt += usage.prompt_tokens or 0
-        output += usage.output_tokens
-        cached += usage.cached_tokens or 0
-        if timings is not None and timings.output_s:
-            timed += usage.output_tokens
-            seconds.append(timings.output_s)
-    return Tokens(trials, prompt, output, cached, _ratio(timed, seconds))
+        adding.take(result)
+    return adding.tokens()
 
 
-def _ratio(tokens: int, seconds: Sequence[float]) -> Fraction | None:
-    # recorded seconds have 6 digits, so whole microseconds add up exactly, in any order and on any Python
-    microseconds = sum(round(second * 1_000_000) for second in seconds)
-    return Fraction(tokens * 1_000_000, microseconds) if microseconds else None
+class _AttemptCount:
+    def __init__(self) -> None:
+        self._cells = self._repeated = self._most = self._retries = 0
 
+    def take(self, result: Result) -> None:
+        self._cells += result.attempts > 0
+        self._repeated += result.attempts > 1
+        self._most = max(self._most, result.attempts)
+        self._retries += result.retries
 
-def _attempts(results: Iterable[Result]) -> Attempts:
-    attempts = [result.attempts for result in results]
-    return Attempts(
-        sum(count > 0 for count in attempts), sum(count > 1 for count in attempts), max(attempts, default=0),
-        sum(result.retries for result in results))
+    def attempts(self) -> Attempts:
+        return Attempts(self._cells, self._repeated, self._most, self._retries)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from benchkit.reports.case_rows import CaseTrials
+from benchkit.reports.case_tally import CaseTally
 from benchkit.statistics.estimators import Counts
 from benchkit.statistics.suites import SuiteMetric, suite_metrics
 
@@ -29,7 +29,7 @@ class TagRow:
         return self.passed + self.failed
 
 
-def tag_rows(cases: Iterable[CaseTrials]) -> tuple[TagRow, ...]:
+def tag_rows(cases: Iterable[CaseTally]) -> tuple[TagRow, ...]:
     """A row for each tag, in alphabetical order; a case counts once for each of its tags."""
     tagged: dict[str, list[Counts]] = {}
     for case in cases:
@@ -41,4 +41,4 @@ def tag_rows(cases: Iterable[CaseTrials]) -> tuple[TagRow, ...]:
 def _row(tag: str, counts: list[Counts]) -> TagRow:
     return TagRow(
         tag, len(counts), sum(case.planned for case in counts), sum(case.passed for case in counts),
-        sum(case.failed for case in counts), suite_metrics(counts, most_k=1)[0].hat)
+        sum(case.failed for case in counts), suite_metrics(counts, ks=(1,))[0].hat)

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchkit.basics.names import count_of, shown_line
-from benchkit.reports.columns import GAP, INDENT, WIDTH, Column, clipped, folded, left, right, table, width_of
+from benchkit.reports.columns import GAP, INDENT, WIDTH, Column, clipped, folded, left, right, table, width_of, wrapped
 from benchkit.reports.confusion import Confusion
-from benchkit.reports.failures import Unjudged
+from benchkit.reports.failures import MANY_REASONS, Unjudged
 from benchkit.reports.figures_as_text import share
 from benchkit.reports.run_report import RunReport
 
@@ -42,6 +42,8 @@ def failure_lines(run: RunReport) -> Iterator[str]:
         more = len(failures.reasons) - MOST_REASONS
         if more > 0:
             yield f"{INDENT}and {count_of(more, 'rarer reason')}"
+        if failures.is_cut:
+            yield from wrapped(MANY_REASONS, INDENT)
 
 
 def confusion_lines(run: RunReport) -> Iterator[str]:

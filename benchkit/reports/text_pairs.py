@@ -16,7 +16,7 @@ from benchkit.reports.gate import Gate, why_open
 from benchkit.reports.paint import NO_PAINT, Paint
 from benchkit.reports.pair_numbers import listed, number_facts
 from benchkit.reports.pair_words import Finding, title_of, verdict_of
-from benchkit.reports.run_report import RunReport
+from benchkit.reports.run_report import RunReport, suite_at
 from benchkit.reports.text_cases import passed_cell
 from benchkit.statistics.suites import SuiteMetric
 
@@ -51,7 +51,7 @@ def _last_columns(k: int) -> tuple[Column, ...]:
 
 
 def _run_row(side: SideBySide, place: int, run: RunReport, k: int) -> list[str]:
-    metrics = [run.suite[number - 1].hat if run.suite else None for number in dict.fromkeys((1, k))]
+    metrics = [None if (one := suite_at(run, number)) is None else one.hat for number in dict.fromkeys((1, k))]
     cells = [cell for metric in metrics for cell in _metric_cells(metric)]
     rank = side.ranks[place]
     return [side.labels[place], *cells, NOT_AVAILABLE if rank is None else str(rank),

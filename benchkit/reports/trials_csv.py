@@ -12,7 +12,6 @@ from benchkit.basics.canonical import canonical
 from benchkit.basics.values import Timings, Usage
 from benchkit.pages.csv_text import CsvValue, csv_line
 from benchkit.recordings.run_record import JudgedCase, Result
-from benchkit.reports.case_rows import by_case
 from benchkit.reports.circumstances import hardware_of
 from benchkit.reports.comparison import labels_of
 from benchkit.reports.run_report import RunReport
@@ -38,9 +37,9 @@ def trials_csv(runs: Sequence[RunReport]) -> Iterator[str]:
     yield csv_line((*RUN_COLUMNS, *CASE_COLUMNS, *TRIAL_COLUMNS, *titles, *REST_COLUMNS))
     for label, run in zip(labels_of([run.name for run in runs]), runs, strict=True):
         of_run = (label, *_run_values(run))
-        for case in by_case(run.record):
-            known = (*of_run, *_case_values(case.case))
-            for result in case.results:
+        for place, case in enumerate(run.record.cases):
+            known = (*of_run, *_case_values(case))
+            for result in run.record.results_of(place):
                 yield csv_line((*known, *_trial_values(result, checks), *_rest_values(result)))
 
 

@@ -1,6 +1,7 @@
 """What the trials of one case say: pass@k, pass^k, disagreement, flakiness.
 
-Every function is exact. Suites of cases, and intervals, live beside this module.
+Every function is exact, as far as figures.py keeps exact values. Suites of cases, and intervals, live beside this
+module.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from math import comb
+
+from benchkit.statistics.figures import shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,4 +126,5 @@ def looks_stable_share(trials: int, rate: Fraction) -> Fraction:
     """
     if trials < 1:
         raise ValueError("a run has at least one trial")
-    return (1 - rate) ** trials + rate**trials
+    fails, of = rate.numerator, rate.denominator
+    return shortened((of - fails) ** trials + fails**trials, of**trials)

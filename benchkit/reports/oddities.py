@@ -1,0 +1,118 @@
+"""What is odd about trials, counted over a run: answers that are cut, empty or reasoning only, and trials in which
+the machine slept; and how many rounds of trials are complete.
+
+What does not live here: what a reader is told of it (cautions.py).
+"""
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+
+from benchkit.recordings.run_record import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """How many trials, and their cases, each once and in order."""
+
+    count: int
+    cases: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """How many trial numbers are judged in every case, and how many trials passed in them."""
+
+    complete: int
+    passed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Oddities:
+    """Of `answered` trials with an output: those `cut` at the length limit, those that are `blank`, and those that are
+    empty behind reasoning. `slept` are trials during which the machine slept, `longest_sleep_s` the longest of them.
+    """
+
+    answered: int
+    cut: Found
+    blank: Found
+    reasoned: Found
+    slept: Found
+    longest_sleep_s: float
+    rounds: Rounds
+
+
+class _Finding:
+    """Counts trials of one kind."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._cases: dict[str, None] = {}
+
+    def take(self, result: Result) -> None:
+        self._count += 1
+        self._cases[result.case] = None
+
+    def found(self) -> Found:
+        return Found(self._count, tuple(self._cases))
+
+
+class OddityCount:
+    """Counts the trials of a run of so many trials a case, case by case."""
+
+    def __init__(self, trials: int) -> None:
+        self._answered, self._longest_sleep_s = 0, 0.0
+        self._cut, self._blank, self._reasoned, self._slept = (_Finding() for _ in range(4))
+        self._rounds = _RoundCount(trials)
+
+    def begin(self) -> None:
+        """The trials that follow are those of another case."""
+        self._rounds.begin()
+
+    def take(self, result: Result) -> None:
+        """One trial."""
+        self._rounds.take(result)
+        if result.output is not None:
+            self._take_answer(result)
+        if result.slept_s is not None:
+            self._slept.take(result)
+            self._longest_sleep_s = max(self._longest_sleep_s, result.slept_s)
+
+    def _take_answer(self, result: Result) -> None:
+        self._answered += 1
+        if result.finish == "length":
+            self._cut.take(result)
+        if not (result.output or "").strip():
+            (self._reasoned if (result.reasoning or "").strip() else self._blank).take(result)
+
+    def oddities(self) -> Oddities:
+        """What was counted."""
+        return Oddities(self._answered, self._cut.found(), self._blank.found(), self._reasoned.found(),
+                        self._slept.found(), self._longest_sleep_s, self._rounds.rounds())
+
+
+class _RoundCount:
+    """Counts by trial number: whether all cases so far were judged in it, and how many passed."""
+
+    def __init__(self, trials: int) -> None:
+        self._is_judged = bytearray(b"\1" * trials)
+        self._passed = array("I", [0]) * trials
+        self._place = 0
+        self._cases = 0
+
+    def begin(self) -> None:
+        self._place = 0
+        self._cases += 1
+
+    def take(self, result: Result) -> None:
+        if result.error is not None:
+            self._is_judged[self._place] = 0
+        elif result.verdict == "pass":
+            self._passed[self._place] += 1
+        self._place += 1
+
+    def rounds(self) -> Rounds:
+        if not self._cases:
+            return Rounds(0, 0)
+        return Rounds(sum(self._is_judged),
+                      sum(passed for passed, is_judged in zip(self._passed, self._is_judged, strict=True) if is_judged))
