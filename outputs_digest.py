@@ -84,8 +84,8 @@ def show(options: argparse.Namespace) -> int:
 
     for name, recording in recordings_of(options).items():
         digests = digests_of(recording)
-        planned = len(recording.cases) * recording.trials
-        print(f"{digests.sha256}  {name}  {len(digests.by_trial())} of {planned} trials, "
+        total, planned = digests.total(), len(recording.cases) * recording.trials
+        print(f"{total.sha256}  {name}  {total.ran} of {planned} trials, "
               f"settings {digests.settings_sha256[:16]}")
     return door.DONE
 

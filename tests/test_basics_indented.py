@@ -4,7 +4,16 @@ from __future__ import annotations
 import json
 import unittest
 
-from benchkit.basics.indented import HOLE, form_of, indented, number_of, text_of, truth_of
+from benchkit.basics.indented import (
+    HOLE,
+    form_of,
+    indented,
+    number_of,
+    pieces_of_list,
+    pieces_of_object,
+    text_of,
+    truth_of,
+)
 from benchkit.basics.values import JSON
 
 
@@ -18,6 +27,16 @@ class Indented(unittest.TestCase):
 
     def test_a_form_deeper_in_a_file_is_indented_as_deep(self) -> None:
         self.assertEqual('{\n   "a": 1\n  }', form_of({"a": HOLE}, 2) % number_of(1))
+
+    def test_pieces_of_an_object_or_a_list_are_the_same_text_at_any_level(self) -> None:
+        values: list[dict[str, list[JSON]]] = [
+            {}, {"a": []}, {"a": [1]}, {"a \"%s\u2028": ["x", None], "b": [], "c": [2]}]
+        for value in values:
+            for level in (0, 3):
+                with self.subTest(value=value, level=level):
+                    lists = ((key, pieces_of_list(([indented(one)] for one in members), level + 1))
+                             for key, members in value.items())
+                    self.assertEqual(indented(dict(value), level), "".join(pieces_of_object(lists, level)))
 
     def test_unknown_is_null_and_what_json_cannot_say_is_refused(self) -> None:
         self.assertEqual(("null", "null", "false"), (text_of(None), number_of(None), truth_of(False)))

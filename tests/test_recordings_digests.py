@@ -3,15 +3,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from benchkit.basics.canonical import digest
 from benchkit.basics.errors import Unusable
+from benchkit.basics.on_demand import OnDemand
 from benchkit.recordings.digest_book import added, check_log, entry_named, entry_of, keep_book, names_in, read_book
 from benchkit.recordings.digest_comparison import Side, compare
-from benchkit.recordings.digests import LogDigests, TrialOf, differing, digests_of
+from benchkit.recordings.digests import LogDigests, Total, TrialOf, digests_of, without_tail
 from benchkit.recordings.recording import Recording
 from tests.recordings_samples import failure, mixed_outcomes, recording, reply, toy
 from tests.test_tasks_task import InAFolder
@@ -54,15 +57,22 @@ class Digesting(WithRecordings):
         self.assertEqual(2, len(digests_of(self.made("a..", "b.b")).trials["three"]) - 1)
         self.assertIsNone(digests_of(self.made("a..", "b.b")).trials["three"][1])
 
-    def test_differences_are_in_the_order_of_running(self) -> None:
-        found = differing(digests_of(self.made("aaa", "bbb")), digests_of(self.made("aax", "bxb")))
-        self.assertEqual([TrialOf(2, "three"), TrialOf(3, "two")], found)
+    def test_a_total_counts_the_trials_that_ran(self) -> None:
+        digests = digests_of(self.made("a.", "b!"))
+        self.assertEqual(Total(3, digests.sha256), digests.total())
+        self.assertEqual(Total(0, hashlib.sha256(b"[]").hexdigest()), LogDigests("0" * 64, {"a": (None,)}).total())
 
-    def test_a_trial_on_one_side_only_is_a_difference(self) -> None:
-        for one, other in (("ab", "a."), ("a.", "ab")):
-            with self.subTest(one=one):
-                found = differing(digests_of(self.made(one, "bb")), digests_of(self.made(other, "bb")))
-                self.assertEqual([TrialOf(2, "two")], found)
+    def test_a_total_is_over_the_canonical_text_whatever_a_case_is_called(self) -> None:
+        names = ('a"b', "\u00e9", "B", "a", "\U0001f600", "\x7f")
+        digests = LogDigests("0" * 64, dict.fromkeys(names, (YES, None, "error:Timeout")))
+        rows = sorted((name, number, text) for name in names for number, text in ((1, YES), (3, "error:Timeout")))
+        self.assertEqual(Total(12, digest([list(row) for row in rows])), digests.total())
+
+    def test_nothing_is_kept_at_the_end_of_a_case_but_before(self) -> None:
+        for texts, kept in (((), []), ((None,), []), ((None, "a", None, None), [None, "a"]),
+                            (("a", None, None, "b"), ["a", None, None, "b"])):
+            with self.subTest(texts=texts):
+                self.assertEqual(kept, list(without_tail(texts)))
 
 
 class KeepingABook(WithRecordings):
@@ -131,6 +141,65 @@ class KeepingABook(WithRecordings):
                     read_book(altered)
 
 
+class ListsLeftInTheFile(WithRecordings):
+    def setUp(self) -> None:
+        super().setUp()
+        self.path = self.folder / "recordings.json"
+        self.entries = (entry_of("first", {"robot": self.made("a!.c", "..."), "doll": self.made("ab", "cd")}),
+                        entry_of('"%s"\u00e9', {"%s \u00e9": self.made("ab", "cd")}))
+        keep_book(self.path, self.entries)
+        self.kept = self.path.read_bytes()
+
+    def trials(self) -> Sequence[str | None]:
+        return read_book(self.path)[0].logs["robot"].trials["two"]
+
+    def test_in_the_kits_layout_lists_are_read_when_they_are_taken(self) -> None:
+        self.assertIsInstance(self.trials(), OnDemand)
+        self.assertEqual(self.trials(), self.entries[0].logs["robot"].trials["two"])
+        self.assertEqual(self.trials()[1:3], ("error:Timeout", None))
+        self.assertEqual(read_book(self.path), self.entries)
+
+    def test_the_same_json_in_any_other_layout_is_read_to_the_same_entries(self) -> None:
+        value = json.loads(self.kept)
+        layouts = {
+            "one line": json.dumps(value).encode(), "other indent": json.dumps(value, indent=2).encode(),
+            "line ends": self.kept.replace(b"\n", b"\r\n"), "no last newline": self.kept.rstrip(),
+            "blank lines": self.kept.replace(b'"trials": {', b'"trials":\n\n {'),
+            "one list in a line": re.sub(rb"\[\s+(\S+)\s+(\S+)\s+\]", rb"[\1 \2]", self.kept),
+            "a space in a list": self.kept.replace(b"null,\n", b"null, \n", 1)}
+        for name, data in layouts.items():
+            with self.subTest(name):
+                self.assertEqual(value, json.loads(data))
+                self.path.write_bytes(data)
+                self.assertEqual(read_book(self.path), self.entries)
+
+    def test_what_stands_in_place_of_a_list_says_nothing_in_the_file_itself(self) -> None:
+        first, *others = self.kept.split(b"      \"two\": [")
+        for number in range(len(others)):
+            rest = others[number].partition(b"]")[2]
+            data = b'      "two": ['.join([first, *others[:number]]) + b'      "two": false' + rest
+            data += b"".join(b'      "two": [' + other for other in others[number + 1:])
+            with self.subTest(number):
+                self.path.write_bytes(data)
+                with self.assertRaisesRegex(Unusable, r"trials\.two is false, not a list"):
+                    read_book(self.path)
+
+    def test_a_list_of_digests_in_another_place_is_refused_for_what_it_is(self) -> None:
+        one = b'      "%s": [\n       "' + YES.encode() + b'"\n      ],\n'
+        for name in (b"label", b"machine", b"recordings"):
+            with self.subTest(name):
+                line = next(line for line in self.kept.splitlines(True) if line.strip().startswith(b'"' + name))
+                self.path.write_bytes(self.kept.replace(line, one.replace(b"%s", name), 1))
+                with self.assertRaisesRegex(Unusable, f"{name.decode()} is a list, not"):
+                    read_book(self.path)
+
+    def test_a_file_that_is_another_one_by_then_is_refused(self) -> None:
+        trials = self.trials()
+        keep_book(self.path, self.entries[1:])
+        with self.assertRaisesRegex(Unusable, "recordings.json: it was changed while it was read; try again"):
+            list(trials)
+
+
 class CheckingALog(WithRecordings):
     def test_a_log_passes_if_it_equals_one_of_the_entries(self) -> None:
         entries = [entry_of(label, {"robot": self.made(two, "cd")}) for label, two in (("a", "ax"), ("b", "ab"))]
@@ -141,6 +210,33 @@ class CheckingALog(WithRecordings):
         entries = [entry_of(label, {"robot": self.made(two, "cd")}) for label, two in (("far", "xx"), ("near", "ax"))]
         found = check_log("robot", digests_of(self.made("ab", "cd")), entries)
         self.assertEqual(((), "near", TrialOf(2, "two")), (found.equal, found.nearest.label, found.nearest.first))
+
+    def distance(self, kept: Recording, log: Recording) -> tuple[int, TrialOf | None]:
+        (found,) = check_log("robot", digests_of(log), [entry_of("x", {"robot": kept})]).differences
+        return found.different, found.first
+
+    def test_the_first_difference_is_the_first_in_the_order_of_running(self) -> None:
+        self.assertEqual((2, TrialOf(2, "three")), self.distance(self.made("aaa", "bbb"), self.made("aax", "bxb")))
+        self.assertEqual((2, TrialOf(1, "two")), self.distance(self.made("aaa", "bbb"), self.made("xaa", "xbb")))
+
+    def test_of_two_with_one_number_the_first_is_by_the_entrys_order_then_by_the_logs(self) -> None:
+        def turned(made: Recording) -> Recording:
+            return replace(made, cases=made.cases[::-1])
+
+        self.assertEqual((2, TrialOf(1, "two")), self.distance(self.made("a", "b"), turned(self.made("x", "x"))))
+        self.assertEqual((2, TrialOf(1, "three")), self.distance(self.made(".", "b"), self.made("x", "x")))
+        self.assertEqual((2, TrialOf(1, "three")), self.distance(self.made(".", "."), turned(self.made("x", "x"))))
+
+    def test_a_trial_on_one_side_only_is_a_difference(self) -> None:
+        for kept, log in (("ab", "a."), ("a.", "ab")):
+            with self.subTest(kept=kept):
+                self.assertEqual((1, TrialOf(2, "two")), self.distance(self.made(kept, "bb"), self.made(log, "bb")))
+
+    def test_a_case_on_one_side_only_is_as_many_differences_as_it_has_trials(self) -> None:
+        whole = self.made("ab", "c.")
+        part = replace(whole, cases=whole.cases[:1])
+        self.assertEqual((1, TrialOf(1, "three")), self.distance(whole, part))
+        self.assertEqual((1, TrialOf(1, "three")), self.distance(part, whole))
 
 
 class ComparingTwo(WithRecordings):
@@ -199,6 +295,22 @@ class ComparingTwo(WithRecordings):
     def test_settings_that_differ_are_said(self) -> None:
         second = replace(self.made("aa", "bb"), settings={"model": "other"})
         self.assertFalse(compare(*self.sides(self.made("aa", "bb"), second)).same_settings)
+
+    def test_of_two_that_differ_the_first_is_the_one_that_ran_first(self) -> None:
+        for first, second, trial in ((("aaa", "bbb"), ("aax", "bxb"), TrialOf(2, "three")),
+                                     (("aaa", "bbb"), ("xaa", "xbb"), TrialOf(1, "two")),
+                                     (("a.a", "bb."), ("ax.", "bxx"), TrialOf(2, "three"))):
+            with self.subTest(second=second):
+                parting = compare(*self.sides(self.made(*first), self.made(*second))).parting
+                self.assertEqual(trial, parting and parting.trial)
+
+    def test_a_case_on_one_side_only_is_counted_with_that_side(self) -> None:
+        whole = self.made("aa", "bb")
+        part = replace(whole, cases=whole.cases[1:])
+        found = compare(*self.sides(whole, part))
+        self.assertEqual((2, 2, 0), (found.compared, found.only_first, found.only_second))
+        found = compare(*self.sides(part, whole))
+        self.assertEqual((2, 0, 2), (found.compared, found.only_first, found.only_second))
 
     def test_nothing_in_common_compares_nothing(self) -> None:
         empty = Side("B", LogDigests("0" * 64, {}), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import unittest
+from collections import Counter
 from decimal import ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
 from itertools import combinations, product
@@ -12,6 +13,7 @@ from benchkit.statistics.agreement import (
     Agreement,
     agreement,
     equal_pairs_share,
+    mean_share,
     parting_index,
     self_agreement,
 )
@@ -38,6 +40,13 @@ class InsideACase(unittest.TestCase):
     def test_a_recording_agrees_with_itself_as_its_cases_do_on_average(self) -> None:
         self.assertEqual(self_agreement([["a", "a"], ["a", "b"], ["a"], []]), Fraction(1, 2))
         self.assertIsNone(self_agreement([["a"], []]))
+
+    def test_a_mean_is_over_the_shares_that_there_are(self) -> None:
+        self.assertEqual(mean_share([Fraction(1), None, Fraction(1, 2)]), Fraction(3, 4))
+        self.assertIsNone(mean_share([None]))
+
+    def test_outputs_can_come_as_counts_of_equal_ones(self) -> None:
+        self.assertEqual(equal_pairs_share(Counter("aab")), equal_pairs_share("aab"))
 
 
 class BetweenRecordings(unittest.TestCase):

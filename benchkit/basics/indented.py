@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Iterator
 
 from benchkit.basics.values import JSON
 
@@ -58,6 +59,28 @@ def form_of(shape: JSON, level: int) -> str:
 def line_form_of(shape: JSON) -> str:
     """The same on one line."""
     return _with_holes(on_one_line(shape))
+
+
+def pieces_of_object(members: Iterable[tuple[str, Iterable[str]]], level: int = 0) -> Iterator[str]:
+    """`indented(value, level)` of an object, piece by piece: each member is a key and the pieces of its value.
+
+    These are indented by one level more.
+    """
+    return _pieces("{}", ((text_of(key) + ": ", value) for key, value in members), level)
+
+
+def pieces_of_list(members: Iterable[Iterable[str]], level: int = 0) -> Iterator[str]:
+    """The same of a list: each member is the pieces of its value."""
+    return _pieces("[]", (("", value) for value in members), level)
+
+
+def _pieces(brackets: str, members: Iterable[tuple[str, Iterable[str]]], level: int) -> Iterator[str]:
+    before = brackets[0]
+    for head, value in members:
+        yield before + "\n" + " " * (level + 1) + head
+        yield from value
+        before = ","
+    yield brackets if before != "," else "\n" + " " * level + brackets[1]
 
 
 def _with_holes(text: str) -> str:

@@ -1,29 +1,31 @@
 """`recorded/recordings.json`: the digests of recordings made on several machines, and whether a log equals one.
 
-What does not live here: the digests themselves (digests.py), and comparing two recordings in full
-(digest_comparison.py).
+What does not live here: the digests themselves (digests.py), lists of them that stay in the file (digest_lists.py),
+and comparing two recordings in full (digest_comparison.py).
 """
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
-from benchkit.basics.errors import ERROR_TYPES, Unusable
+from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
-from benchkit.basics.indented import indented
+from benchkit.basics.indented import pieces_of_list, pieces_of_object, text_of
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON
 from benchkit.disk.file_kinds import Kind, refuse_another_kind
 from benchkit.disk.whole_files import open_to_read, read_json, write_whole
-from benchkit.recordings.digests import LogDigests, TrialOf, differing, digests_of
+from benchkit.recordings.digest_lists import DIGEST, outline_of
+from benchkit.recordings.digests import LogDigests, TrialOf, digests_of, without_tail
 from benchkit.recordings.recording import Recording
 
 BOOK_VERSION = 1
 _BEGINNING = re.compile(rb'\s*\{\s*"recordings"')
-_DIGEST = re.compile("[0-9a-f]{64}|error:(" + "|".join(ERROR_TYPES) + ")")
+_DIGEST = re.compile(DIGEST)
 _NO_FILE_NAME = re.compile(r'[/\\:*?"<>|]')
 
 
@@ -76,10 +78,45 @@ def entry_of(label: str, recordings: Mapping[str, Recording]) -> Entry:
 
 
 def check_log(name: str, digests: LogDigests, entries: Sequence[Entry]) -> LogCheck:
-    """Hold a log against every entry that has its name; there is at least one."""
-    found = ((entry.label, differing(entry.logs[name], digests)) for entry in entries if name in entry.logs)
-    return LogCheck(name, len(digests.by_trial()), tuple(
-        Difference(label, len(trials), trials[0] if trials else None) for label, trials in found))
+    """Hold a log against every entry that has its name, in one pass over all; there is at least one."""
+    distances = [_Distance(entry.label, entry.logs[name], digests) for entry in entries if name in entry.logs]
+    kept = [distance.kept.trials for distance in distances]
+    ran = 0
+    for case in dict.fromkeys(case for trials in (digests.trials, *kept) for case in trials):
+        all_sides = (trials.get(case, ()) for trials in (digests.trials, *kept))
+        for number, (here, *others) in enumerate(zip_longest(*all_sides), 1):
+            ran += here is not None
+            for distance, there in zip(distances, others, strict=True):
+                if here != there:
+                    distance.take(TrialOf(number, case), there is not None)
+    return LogCheck(name, ran, tuple(distance.difference() for distance in distances))
+
+
+class _Distance:
+    """The trials in which a log differs from one entry: how many they are, and the first in the order of running."""
+
+    def __init__(self, label: str, kept: LogDigests, log: LogDigests) -> None:
+        self.kept = kept
+        self._label, self._different = label, 0
+        self._kept_places, self._log_places = _places(kept), _places(log)
+        self._first: tuple[tuple[int, bool, int], TrialOf] | None = None
+
+    def take(self, trial: TrialOf, is_kept: bool) -> None:
+        """Count a trial that differs."""
+        self._different += 1
+        if self._first is None or trial.trial <= self._first[1].trial:
+            # the entry's trials stand in the entry's order, and before those that only the log has
+            place = self._kept_places[trial.case] if is_kept else self._log_places[trial.case]
+            ranked = (trial.trial, not is_kept, place), trial
+            self._first = ranked if self._first is None else min(self._first, ranked)
+
+    def difference(self) -> Difference:
+        """What was counted."""
+        return Difference(self._label, self._different, None if self._first is None else self._first[1])
+
+
+def _places(digests: LogDigests) -> dict[str, int]:
+    return {case: place for place, case in enumerate(digests.trials)}
 
 
 def names_in(entries: Sequence[Entry]) -> tuple[str, ...]:
@@ -116,55 +153,85 @@ def is_book(path: Path) -> bool:
 
 
 def read_book(path: Path) -> tuple[Entry, ...]:
-    """The entries of a file. Raises Unusable with file and field."""
+    """The entries of a file; their trials are read when they are taken if it is laid out as the kit writes it.
+
+    Raises Unusable with file and field.
+    """
     refuse_another_kind(path, Kind.DIGESTS)
+    outline = outline_of(path)
+    if outline is not None:
+        try:
+            return _entries_of(Fields(outline.value), iter(outline.lists))
+        except ValueError:
+            pass  # said below, in the words for what really stands there
     try:
-        fields = Fields(read_json(path))
-        if fields.values.get("recordings") != BOOK_VERSION:
-            raise fields.wrong("recordings", f"{BOOK_VERSION}, the version this kit reads")
-        fields.has_exactly(("recordings", "entries"))
-        entries = tuple(_entry_of_fields(entry) for entry in fields.objects("entries"))
-        _check_labels(entries)
+        return _entries_of(Fields(read_json(path)), iter(()))
     except ValueError as error:
         raise Unusable(f"{path}: {error}; put the file back, or begin a new one: python3 outputs_digest.py LOG "
                        "--update NEW --label TEXT") from None
-    return entries
 
 
 def keep_book(path: Path, entries: Sequence[Entry]) -> None:
-    """Write the file, whole or not at all."""
-    value: JSON = {"recordings": BOOK_VERSION, "entries": [_entry_fields(entry) for entry in entries]}
-    write_whole(path, [indented(value).encode("ascii"), b"\n"])
+    """Write the file, whole or not at all; every trial is taken twice, for the digest of all stands first."""
+    write_whole(path, (piece.encode("ascii") for piece in _book_pieces(entries)))
 
 
-def _entry_fields(entry: Entry) -> dict[str, JSON]:
-    return {"label": entry.label, "recorded_at": entry.recorded_at, "machine": entry.machine,
-            "server": entry.server, "logs": {name: _log_fields(digests) for name, digests in entry.logs.items()}}
+def _book_pieces(entries: Sequence[Entry]) -> Iterator[str]:
+    listed = pieces_of_list((_entry_pieces(entry) for entry in entries), 1)
+    yield from pieces_of_object([("recordings", [str(BOOK_VERSION)]), ("entries", listed)])
+    yield "\n"
 
 
-def _log_fields(digests: LogDigests) -> dict[str, JSON]:
-    return {"settings_sha256": digests.settings_sha256, "sha256": digests.sha256,
-            "trials": {case: list(texts) for case, texts in digests.trials.items()}}
+def _entry_pieces(entry: Entry) -> Iterator[str]:
+    known = {"label": entry.label, "recorded_at": entry.recorded_at, "machine": entry.machine, "server": entry.server}
+    logs = pieces_of_object(((name, _log_pieces(digests)) for name, digests in entry.logs.items()), 3)
+    return pieces_of_object([*((name, [text_of(text)]) for name, text in known.items()), ("logs", logs)], 2)
 
 
-def _entry_of_fields(fields: Fields) -> Entry:
+def _log_pieces(digests: LogDigests) -> Iterator[str]:
+    trials = pieces_of_object((
+        (case, pieces_of_list(([text_of(text)] for text in without_tail(texts)), 6))
+        for case, texts in digests.trials.items()), 5)
+    return pieces_of_object([
+        ("settings_sha256", [text_of(digests.settings_sha256)]), ("sha256", [text_of(digests.sha256)]),
+        ("trials", trials)], 4)
+
+
+def _entries_of(fields: Fields, lists: Iterator[Sequence[str | None]]) -> tuple[Entry, ...]:
+    """The entries; `lists` are those that false stands in place of."""
+    if fields.values.get("recordings") != BOOK_VERSION:
+        raise fields.wrong("recordings", f"{BOOK_VERSION}, the version this kit reads")
+    fields.has_exactly(("recordings", "entries"))
+    entries = tuple(_entry_of_fields(entry, lists) for entry in fields.objects("entries"))
+    _check_labels(entries)
+    return entries
+
+
+def _entry_of_fields(fields: Fields, lists: Iterator[Sequence[str | None]]) -> Entry:
     fields.has_exactly(("label", "recorded_at", "machine", "server", "logs"))
     logs = fields.inner("logs")
     return Entry(fields.text("label"), fields.stamp("recorded_at"), fields.text_or_none("machine"),
-                 fields.text_or_none("server"), {name: _log_of(logs, name) for name in logs.values})
+                 fields.text_or_none("server"), {name: _log_of(logs, name, lists) for name in logs.values})
 
 
-def _log_of(logs: Fields, name: str) -> LogDigests:
+def _log_of(logs: Fields, name: str, lists: Iterator[Sequence[str | None]]) -> LogDigests:
     if not _is_file_name(name):
         raise ValueError(f"{logs.at(shown_line(name, 60))} is no name of a log")
     fields = logs.inner(name)
     fields.has_exactly(("settings_sha256", "sha256", "trials"))
     trials = fields.inner("trials")
     digests = LogDigests(fields.hex_digits("settings_sha256", 64), {
-        case: tuple(_digest(trials, case, text) for text in trials.sequence(case)) for case in trials.values})
+        case: _list_of(trials, case, lists) for case in trials.values})
     if fields.text("sha256") != digests.sha256:
         raise ValueError(f"{fields.at('sha256')} is not the digest of its trials: one of both was altered")
     return digests
+
+
+def _list_of(trials: Fields, case: str, lists: Iterator[Sequence[str | None]]) -> Sequence[str | None]:
+    left_in_file = next(lists, None) if trials.values[case] is False else None
+    if left_in_file is not None:
+        return left_in_file
+    return tuple(_digest(trials, case, text) for text in trials.sequence(case))
 
 
 def _digest(trials: Fields, case: str, text: JSON) -> str | None:

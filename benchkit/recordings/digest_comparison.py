@@ -1,23 +1,34 @@
 """Two recordings of the same cells, output by output: how many are equal, and where they first part.
 
 Cold and warm trials are kept apart, since real servers answer a prompt that is not in their cache otherwise. An
-entry of recordings.json does not say which trials were cold; then the other side's word is taken.
+entry of recordings.json does not say which trials were cold; then the other side's word is taken. Trials are taken
+from both sides in step, and of those taken no more is kept than the digests of one case, counted.
 What does not live here: the formulas (statistics/agreement.py), and verdicts (reports/).
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import zip_longest
 
 from benchkit.basics.values import Reply
-from benchkit.recordings.digests import ERROR, LogDigests, TrialOf
-from benchkit.recordings.recording import Recording
-from benchkit.statistics.agreement import Agreement, agreement, parting_index, self_agreement
+from benchkit.recordings.digests import ERROR, LogDigests, TrialOf, trial_digest
+from benchkit.recordings.recording import RecordedTrial, Recording
+from benchkit.statistics.agreement import Agreement, equal_pairs_share, mean_share, parting_index
 
 GROUPS = ("warm", "cold", "cold on one side only", "cold or warm is not known")
 AROUND = 20
 """Letters shown of each text from where they part."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The digest of one trial, and whether it was cold; None where that is not known."""
+
+    digest: str
+    is_cold: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +39,12 @@ class Side:
     digests: LogDigests
     recording: Recording | None
 
-    def is_cold(self) -> Mapping[TrialOf, bool]:
-        """Which trials that ran were cold; empty where that is not known."""
+    def answers(self) -> dict[str, Iterator[_Answer | None]]:
+        """What came of each trial, by case, to be taken once; None where a trial did not run."""
         if self.recording is None:
-            return {}
-        return {TrialOf(trial.trial, case.id): trial.cold
-                for case in self.recording.cases for trial in case.trials if trial.is_run}
+            return {case: (None if text is None else _Answer(text, None) for text in texts)
+                    for case, texts in self.digests.trials.items()}
+        return {case.id: map(_answer_of, case.trials) for case in self.recording.cases}
 
     def text(self, trial: TrialOf) -> str | None:
         """The output of a trial, if it is at hand."""
@@ -84,23 +95,92 @@ class DigestComparison:
 
 
 def compare(first: Side, second: Side) -> DigestComparison:
-    """Compare two sides, trial by trial."""
+    """Compare two sides in step, case by case, trial by trial; each trial of either is taken once."""
     others = _other_asks(first.recording, second.recording)
-    left, right = _by_trial(first, others), _by_trial(second, others)
-    cold_left, cold_right = first.is_cold(), second.is_cold()
-    group_of = {trial: _group(cold_left.get(trial), cold_right.get(trial)) for trial in left if trial in right}
-    groups = {name: agreement({trial: left[trial] for trial in group_of if group_of[trial] == name}, right)
-              for name in GROUPS if name in group_of.values()}
-    where = agreement(left, right).first_difference
+    left, right, found = first.answers(), second.answers(), _Found()
+    left_out = frozenset(others)
+    for case in dict.fromkeys([*left, *right]):
+        if case not in left_out:
+            found.take_case(case, left.get(case, iter(())), right.get(case, iter(())))
     return DigestComparison(
-        groups, None if where is None else _parting(first, second, where, group_of[where]),
-        sum(trial not in right for trial in left), sum(trial not in left for trial in right),
-        _self_agreement(left, cold_left), _self_agreement(right, cold_right),
+        found.agreements(), None if found.first is None else _parting(first, second, found.first, found.first_group),
+        found.left.alone, found.right.alone, mean_share(found.left.shares), mean_share(found.right.shares),
         first.digests.settings_sha256 == second.digests.settings_sha256, others)
 
 
-def _by_trial(side: Side, left_out: tuple[str, ...]) -> dict[TrialOf, str]:
-    return {trial: text for trial, text in side.digests.by_trial().items() if trial.case not in left_out}
+class _Group:
+    """The trials of one of GROUPS: how many, how many equal, the first that is not."""
+
+    def __init__(self) -> None:
+        self.compared, self.equal = 0, 0
+        self.first: TrialOf | None = None
+
+    def take(self, trial: TrialOf, is_equal: bool) -> None:
+        self.compared += 1
+        self.equal += is_equal
+        if not is_equal and _is_before(trial, self.first):
+            self.first = trial
+
+
+class _OneSide:
+    """What is counted of one side: trials that only it has, and the share of equal pairs of every case."""
+
+    def __init__(self) -> None:
+        self.alone = 0
+        self.shares: list[Fraction | None] = []
+        self._outputs: Counter[bytes] = Counter()
+
+    def take(self, answer: _Answer | None, other: _Answer | None) -> None:
+        if answer is None:
+            return
+        self.alone += other is None
+        if not answer.is_cold and not answer.digest.startswith(ERROR):
+            self._outputs[bytes.fromhex(answer.digest)] += 1
+
+    def end_case(self) -> None:
+        self.shares.append(equal_pairs_share(self._outputs))
+        self._outputs.clear()
+
+
+class _Found:
+    """What is found as cases are taken, in the order of the first side; `first` is the first trial that differs."""
+
+    def __init__(self) -> None:
+        self.left, self.right = _OneSide(), _OneSide()
+        self.first: TrialOf | None = None
+        self.first_group = ""
+        self._groups = {name: _Group() for name in GROUPS}
+
+    def take_case(self, case: str, left: Iterator[_Answer | None], right: Iterator[_Answer | None]) -> None:
+        for number, (one, other) in enumerate(zip_longest(left, right), 1):
+            self.left.take(one, other)
+            self.right.take(other, one)
+            if one is not None and other is not None:
+                self._compare(TrialOf(number, case), one, other)
+        self.left.end_case()
+        self.right.end_case()
+
+    def _compare(self, trial: TrialOf, one: _Answer, other: _Answer) -> None:
+        name = _group(one.is_cold, other.is_cold)
+        is_equal = one.digest == other.digest
+        self._groups[name].take(trial, is_equal)
+        if not is_equal and _is_before(trial, self.first):
+            self.first, self.first_group = trial, name
+
+    def agreements(self) -> dict[str, Agreement[TrialOf]]:
+        """Those of GROUPS that have trials."""
+        return {name: Agreement(group.compared, group.equal, group.first)
+                for name, group in self._groups.items() if group.compared}
+
+
+def _is_before(trial: TrialOf, first: TrialOf | None) -> bool:
+    # cases come in the order of running, so of two trials of one number the one that came first stands first
+    return first is None or trial.trial < first.trial
+
+
+def _answer_of(trial: RecordedTrial) -> _Answer | None:
+    text = trial_digest(trial)
+    return None if text is None else _Answer(text, trial.cold)
 
 
 def _other_asks(first: Recording | None, second: Recording | None) -> tuple[str, ...]:
@@ -125,11 +205,3 @@ def _parting(first: Side, second: Side, trial: TrialOf, group: str) -> Parting:
         return Parting(trial, group, None, None, None)
     at = parting_index(left, right) or 0
     return Parting(trial, group, at, left[at:at + AROUND], right[at:at + AROUND])
-
-
-def _self_agreement(digests: Mapping[TrialOf, str], cold: Mapping[TrialOf, bool]) -> Fraction | None:
-    by_case: dict[str, list[str]] = {}
-    for trial, text in digests.items():
-        if not cold.get(trial, False) and not text.startswith(ERROR):
-            by_case.setdefault(trial.case, []).append(text)
-    return self_agreement(by_case.values())

@@ -1,15 +1,20 @@
 """Digests of what was answered: by trial, and of a whole log, so that two machines can compare without the texts.
 
 Of an output: SHA-256 (64 hex) of its UTF-8; of an error: `error:<type>`; a trial that did not run has none, and
-reasoning is in none. What does not live here: the file that keeps them (digest_book.py), and comparing two
-recordings (digest_comparison.py).
+reasoning is in none. Those of a large recording are made whenever they are taken, and kept by nobody.
+What does not live here: the file that keeps them (digest_book.py), and comparing two recordings
+(digest_comparison.py).
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 from benchkit.basics.canonical import digest, text_digest
+from benchkit.basics.indented import text_of
+from benchkit.basics.on_demand import OnDemand
 from benchkit.basics.values import Reply
 from benchkit.recordings.recording import RecordedTrial, Recording
 
@@ -26,35 +31,55 @@ class TrialOf:
 
 
 @dataclass(frozen=True, slots=True)
+class Total:
+    """All digests of a log: how many trials ran, and the digest over [[case, trial, digest], ...] sorted."""
+
+    ran: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class LogDigests:
     """The digests of one system's trials: by case, trial 1 first, None where a trial did not run.
 
-    `settings_sha256` is over the system's settings.
+    `settings_sha256` is over the system's settings. None at the end of a case says no more than nothing there.
     """
 
     settings_sha256: str
-    trials: Mapping[str, tuple[str | None, ...]]
+    trials: Mapping[str, Sequence[str | None]]
 
     @property
     def sha256(self) -> str:
-        """The digest of all: over [[case, trial, digest], ...] sorted."""
-        return digest(sorted([one.case, one.trial, text] for one, text in self.by_trial().items()))
+        """The digest of all; every trial is taken for it."""
+        return self.total().sha256
 
-    def by_trial(self) -> dict[TrialOf, str]:
-        """The digest of every trial that ran, trial 1 of all cases first."""
-        most = max((len(digests) for digests in self.trials.values()), default=0)
-        return {TrialOf(number + 1, case): text
-                for number in range(most) for case, text in self._at(number) if text is not None}
-
-    def _at(self, number: int) -> Iterator[tuple[str, str | None]]:
-        for case, digests in self.trials.items():
-            yield case, digests[number] if number < len(digests) else None
+    def total(self) -> Total:
+        """Count and sum up all trials, taking each once."""
+        ran, summed = 0, hashlib.sha256(b"[")
+        for case in sorted(self.trials):
+            name = text_of(case)
+            for number, text in enumerate(self.trials[case], 1):
+                if text is not None:
+                    # the canonical text of the list, row by row: no digest holds a letter that JSON escapes
+                    summed.update(f'{"," if ran else ""}[{name},{number},"{text}"]'.encode("ascii"))
+                    ran += 1
+        summed.update(b"]")
+        return Total(ran, summed.hexdigest())
 
 
 def digests_of(recording: Recording) -> LogDigests:
-    """The digests of a recording. Trials that did not run are dropped at the end of a case, and None before."""
-    trials = {case.id: _without_tail([trial_digest(trial) for trial in case.trials]) for case in recording.cases}
-    return LogDigests(digest(recording.settings), trials)
+    """The digests of a recording, made on demand if its trials are. Raises nothing before they are taken."""
+    return LogDigests(digest(recording.settings), {case.id: _digests_of(case.trials) for case in recording.cases})
+
+
+def _digests_of(trials: Sequence[RecordedTrial]) -> Sequence[str | None]:
+    if not isinstance(trials, OnDemand):
+        return tuple(without_tail(map(trial_digest, trials)))
+
+    def read(start: int, stop: int) -> Iterator[str | None]:
+        return map(trial_digest, trials[start:stop])
+
+    return OnDemand(len(trials), read)
 
 
 def trial_digest(trial: RecordedTrial) -> str | None:
@@ -64,14 +89,13 @@ def trial_digest(trial: RecordedTrial) -> str | None:
     return f"{ERROR}{trial.outcome.error.type}" if trial.is_run else None
 
 
-def differing(one: LogDigests, other: LogDigests) -> list[TrialOf]:
-    """The trials whose digests differ, or that only one side has; in the order of running."""
-    here, there = one.by_trial(), other.by_trial()
-    trials = [*here, *(trial for trial in there if trial not in here)]
-    return sorted((trial for trial in trials if here.get(trial) != there.get(trial)), key=lambda trial: trial.trial)
-
-
-def _without_tail(digests: list[str | None]) -> tuple[str | None, ...]:
-    while digests and digests[-1] is None:
-        digests.pop()
-    return tuple(digests)
+def without_tail(digests: Iterable[str | None]) -> Iterator[str | None]:
+    """The same digests, without any None at the end."""
+    waiting = 0
+    for text in digests:
+        if text is None:
+            waiting += 1
+            continue
+        yield from repeat(None, waiting)
+        waiting = 0
+        yield text

@@ -48,8 +48,13 @@ def equal_pairs_share(outputs: Iterable[Hashable]) -> Fraction | None:
 
 def self_agreement(cases: Iterable[Iterable[Hashable]]) -> Fraction | None:
     """Mean over cases of the share of equal pairs, cases with fewer than two outputs left out."""
-    shares = [share for share in map(equal_pairs_share, cases) if share is not None]
-    return sum(shares, Fraction(0)) / len(shares) if shares else None
+    return mean_share(map(equal_pairs_share, cases))
+
+
+def mean_share(shares: Iterable[Fraction | None]) -> Fraction | None:
+    """Mean of the shares that there are; None if there are none."""
+    known = [share for share in shares if share is not None]
+    return sum(known, Fraction(0)) / len(known) if known else None
 
 
 def parting_index(first: str, second: str) -> int | None:
