@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import tracemalloc
 import unittest
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,6 +36,14 @@ class Reading(InAFolder):
         self.assertEqual(whole_files.read_whole(self.path, 5), b"12345")
         text = self.refused(Unusable, lambda: whole_files.read_whole(self.path, 4))
         self.assertIn("larger than 4 bytes", text)
+
+    def test_reading_a_small_file_takes_no_room_for_the_largest(self) -> None:
+        self.path.write_bytes(b"12345")
+        tracemalloc.start()
+        whole_files.read_whole(self.path)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        self.assertLess(peak, 1_000_000)
 
     def test_what_cannot_be_read_is_named(self) -> None:
         loop = self.folder / "loop"

@@ -67,7 +67,8 @@ def read_whole(path: Path | str, most_bytes: int = MOST_BYTES) -> bytes:
     """The bytes of a file. Raises Unusable: missing, a folder, unreadable, more than `most_bytes`."""
     with os.fdopen(open_to_read(path), "rb") as file:
         try:
-            data = file.read(most_bytes + 1)
+            # room is made for as much as is asked for, so no more than the file has
+            data = file.read(min(os.fstat(file.fileno()).st_size, most_bytes) + 1)
         except OSError as error:
             raise refusal(path, "read", error) from None
     if len(data) > most_bytes:
