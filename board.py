@@ -65,7 +65,9 @@ def parser() -> door.Parser:
     begin.set_defaults(story=begin_batch)
     merge = commands.add_parser("merge", prog="board.py merge", help="the shards of a batch as one, and its board")
     add_batch(merge)
-    merge.add_argument("copies", metavar="COPY", nargs="*", help="the same batch as it stands on another disk")
+    # without a default argparse calls what may be left out required, too
+    merge.add_argument("copies", metavar="COPY", nargs="*", default=[],
+                       help="the same batch as it stands on another disk")
     merge.set_defaults(story=merge_shards)
     report = commands.add_parser("report", prog="board.py report", help="judge and draw again; nobody is asked")
     add_job(report)

@@ -444,6 +444,29 @@ class AKillAtAnyByte(unittest.TestCase):
             self.assertEqual((batch.verified().violations, batch.verified().abandoned), ((), 1))
 
 
+class AGrowingBatch(InAFolder):
+    """A log that was read, and to which trials come before the trace is."""
+
+    def test_trials_that_came_since_the_log_was_read_are_no_violation(self) -> None:
+        self.batch.run({ROBOT: Robot()}, selection=Selection(limit=1))
+        before = self.batch.log()
+        self.batch.run({ROBOT: Robot()})
+        found = verify(before, self.batch.trace_path)
+        self.assertEqual(((), 1, 0), (found.violations, found.segments, found.abandoned))
+        self.assertEqual(2, self.batch.verified().segments)
+
+    def test_one_whose_line_was_taken_out_still_is(self) -> None:
+        self.batch.run({ROBOT: Robot()}, trials=3, selection=Selection(limit=3))
+        lines = self.batch.log_path.read_bytes().splitlines(keepends=True)
+        for there, now, count, abandoned in ((-3, -2, 0, 1), (-4, -3, 1, 1), (-4, -1, 0, 0)):
+            with self.subTest((there, now)):
+                self.batch.log_path.write_bytes(b"".join(lines[:there]))
+                before = self.batch.log()
+                self.batch.log_path.write_bytes(b"".join(lines[:now]))
+                found = verify(before, self.batch.trace_path)
+                self.assertEqual((count, abandoned), (found.count, found.abandoned))
+
+
 class ALongTrace(InAFolder):
     def test_is_verified_in_the_memory_of_its_trial_lines(self) -> None:
         self.batch.run({ROBOT: Robot([LOOK, "x" * 100_000, ANSWER] * 100)}, trials=50)

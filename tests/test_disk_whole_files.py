@@ -150,6 +150,27 @@ class Writing(InAFolder):
         self.assertIn("File too large", done.stdout)
         self.assertEqual((self.names(), self.path.read_bytes()), (["data.json"], b"old"))
 
+    def test_a_new_file_never_takes_the_place_of_another_not_even_of_one_that_came_meanwhile(self) -> None:
+        def no_links(_source: Path, _target: Path) -> None:
+            raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+        def meanwhile() -> Iterator[bytes]:
+            yield b"new"
+            self.path.write_bytes(b"old")
+
+        def refused(chunks: Iterator[bytes], link: Callable[[Path, Path], None] | None) -> str:
+            return self.refused(Unusable, lambda: whole_files.write_new(self.path, chunks, link=link))
+
+        for link in (None, no_links):
+            for chunks in (meanwhile(), iter([b"new"])):
+                words = refused(chunks, link)
+                self.assertIn("data.json is there already; give the name of a new file", words)
+                self.assertEqual((self.names(), self.path.read_bytes()), (["data.json"], b"old"))
+            self.path.unlink()
+            whole_files.write_new(self.path, [b"new"], link=link)
+            self.assertEqual((self.names(), self.path.read_bytes()), (["data.json"], b"new"))
+            self.path.unlink()
+
     def test_a_symbolic_link_stays_and_its_target_is_replaced(self) -> None:
         target = self.folder / "target"
         target.write_bytes(b"old")

@@ -9,6 +9,7 @@ import subprocess
 import time
 import unittest
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from unittest import mock
 
@@ -16,10 +17,12 @@ import board
 from benchkit import door
 from benchkit.basics.canonical import close_line
 from benchkit.basics.clock import Clock, StopWish
+from benchkit.boards import merging_batches
 from benchkit.boards.batch_shards import one_at_a_time
 from benchkit.disk.appending import AppendFile
 from benchkit.disk.locking import LockedElsewhere
 from benchkit.running.live import Edges
+from benchkit.trial_log.merging import Merged, merge_logs
 from tests.board_door import BoardDoor
 from tests.doors import PYTHON, ROOT
 
@@ -269,6 +272,47 @@ class CutOff(Shards):
         self.assertEqual(6, len(set(self.ran())))
 
 
+class MergedWhileOneRecords(Shards):
+    """What comes to the files of a shard between the moments in which a merge reads them."""
+
+    def meanwhile(self, *commands: str) -> None:
+        """Type these as soon as the logs are merged, and the traces not yet."""
+        def merged(paths: Sequence[Path], out: Path, *, joins_systems: bool) -> Merged:
+            found = merge_logs(paths, out, joins_systems=joins_systems)
+            self.told = [self.type(command) for command in commands]
+            return found
+
+        self.enterContext(mock.patch.object(merging_batches, "merge_logs", merged))
+
+    def test_what_a_shard_records_meanwhile_is_left_to_the_next_merge(self) -> None:
+        self.well("run jobs/tiny.toml --shard 1/3 --limit 2")
+        self.well("run jobs/tiny.toml --shard 2/3 --limit 3")
+        self.meanwhile(*(f"run jobs/tiny.toml --shard {index}/3" for index in (1, 2, 3)))
+        self.assertIn("5 of 24 planned cells merged, 19 left; no log of shard 3/3\ntrace self-consistent\n",
+                      self.merge())
+        self.assertIn("24 of 24 planned cells merged, 0 left\ntrace self-consistent\n\n", self.merge())
+
+    def test_a_whole_run_and_another_merge_wait_though_the_batch_has_no_log_yet(self) -> None:
+        self.shards(1)
+        folder = self.batch()
+        shutil.copytree(folder, "copy")
+        for path in folder.glob("*.shard-*"):
+            path.unlink()
+        self.meanwhile("run jobs/tiny.toml", f"merge {folder} copy")
+        self.assertIn("8 of 24 planned cells merged", self.well(f"merge {folder} copy"))
+        for told in self.told:
+            self.assertEqual(3, told.code, told)
+            self.assertIn("responses.jsonl is in use by another run", told.stderr)
+        self.assertEqual(8, self.calls()["good"] + sum("baselines:even" in cell for cell in self.ran()))
+
+    def test_a_merge_that_is_refused_leaves_no_log(self) -> None:
+        self.shards(1)
+        (self.batch() / "trace.shard-1-of-3.jsonl").unlink()
+        before = self.files()
+        self.refused(f"merge {self.batch().name}")
+        self.assertEqual(before, self.files())
+
+
 class Beginning(Shards):
     def test_shards_that_start_at_once_begin_one_batch(self) -> None:
         processes = [typed(f"run jobs/tiny.toml --shard {index}/2") for index in (1, 2)]
@@ -374,6 +418,9 @@ class WhatDoesNotFit(Shards):
         self.assertIn("have different outcomes of T-1 trial 1, T-4 trial 1", line)
         shutil.copyfile(self.batch() / self.log(1), log)
         self.assertIn("16 of 24 planned cells merged, 8 left; no log of shard 3/3\ntrace self-consistent", self.merge())
+
+    def test_no_batch_named(self) -> None:
+        self.assertIn("the following arguments are required: BATCH (", self.refused("merge"))
 
     def test_nothing_to_merge(self) -> None:
         self.well("run jobs/tiny.toml")

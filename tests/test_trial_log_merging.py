@@ -7,15 +7,17 @@ import unittest
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.values import JSON, Cell, Outcome, Shard
 from benchkit.recordings.converting import recording_of
 from benchkit.recordings.recording import Recording
 from benchkit.running.plan import cells_of
+from benchkit.trial_log import merging
 from benchkit.trial_log.lines import Damage, PlanLine, StopLine, SystemLine
 from benchkit.trial_log.merging import Merged, merge_logs
-from benchkit.trial_log.reader import read_log
+from benchkit.trial_log.reader import TrialLog, read_log
 from tests.trial_logs import (
     CASES,
     SETTINGS,
@@ -135,6 +137,24 @@ class Whole(Merging):
         with self.assertRaisesRegex(Unusable, "out.jsonl is there already"):
             self.merge(part(1), part(3))
         self.assertEqual(before, self.out.read_bytes())
+
+    def test_a_log_that_is_begun_meanwhile_at_its_place_is_not_written_over(self) -> None:
+        paths = self.put(part(1), part(2))
+        read = read_log
+
+        def meanwhile(path: Path, accept_damage: bool) -> TrialLog:
+            self.out.write_bytes(bytes(part(3)))
+            return read(path, accept_damage=accept_damage)
+
+        with mock.patch.object(merging, "read_log", meanwhile), self.assertRaisesRegex(Unusable, "is there already"):
+            merge_logs(paths, self.out)
+        self.assertEqual(bytes(part(3)), self.out.read_bytes())
+
+    def test_no_shard_is_missing_where_nothing_is_left(self) -> None:
+        self.merge(part(1), part(2))
+        both = self.out.read_bytes()
+        self.out.unlink()
+        self.assertEqual(Merged(6, 6, (), ()), self.merge(both, part(3)))
 
 
 class Missing(Merging):

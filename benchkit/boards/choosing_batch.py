@@ -149,12 +149,13 @@ def _rebuilt(found: FoundBatch, made: _Made, job: Job, pack: Pack) -> FoundBatch
 
 @contextmanager
 def no_writer(log: Path) -> Iterator[None]:
-    """Within this nobody records into the log. Raises Surroundings where somebody does."""
-    if not log.exists():
-        yield
-        return
+    """Within this nobody records into the log; none there is made, and taken away again. Raises Surroundings."""
     with LogWriter.open(log):
-        yield
+        try:
+            yield
+        finally:
+            if log.stat().st_size == 0:
+                log.unlink()
 
 
 def _make(wanted: Wanted, job: Job, pack: Pack, edges: Edges) -> _Made:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
@@ -18,6 +17,7 @@ from benchkit.boards.batch_log import log_of
 from benchkit.boards.batch_shards import Papers, papers_of, shards_in
 from benchkit.boards.choosing_batch import no_writer
 from benchkit.boards.trace_joining import Part, joined_traces, part_of
+from benchkit.boards.trace_reading import trace_size
 from benchkit.disk.whole_files import move_whole, shown_path, write_whole
 from benchkit.trial_log.merging import Merged, merge_logs
 from benchkit.trial_log.reader import read_log
@@ -43,15 +43,16 @@ def merge_batches(found: FoundBatch, copies: Sequence[FoundBatch] = ()) -> Merge
 def _merged(found: FoundBatch, sources: Sequence[tuple[FoundBatch, Papers]]) -> Merged:
     """Trace first: a trial line is the commit of what the trace holds."""
     whole = papers_of(found.folder)
-    parts = [part for one, papers in sources for part in _parts_of(one, papers)]
     new = found.folder / f"responses.merging-{secrets.token_hex(4)}.jsonl"
     try:
         merged = merge_logs([papers.log for _, papers in sources], new, joins_systems=True)
+        # after the logs: a shard may record meanwhile, and what it recorded since must be known as its own
+        parts = [part for one, papers in sources for part in _parts_of(one, papers)]
         write_whole(whole.trace, joined_traces(parts, read_log(new)))
         move_whole(new, whole.log)
     finally:
         new.unlink(missing_ok=True)
-    return replace(merged, missing=merged.missing if merged.planned > merged.recorded else ())
+    return merged
 
 
 def _papers_in(found: FoundBatch) -> Iterator[Papers]:
@@ -64,9 +65,10 @@ def _papers_in(found: FoundBatch) -> Iterator[Papers]:
 
 def _parts_of(found: FoundBatch, papers: Papers) -> Iterator[Part]:
     """The trace beside a log; none where nothing is recorded yet. Raises Unusable for a log that lost its answers."""
+    size = trace_size(papers.trace)
     log = log_of(found, papers.shard)
     if log is not None:
-        yield part_of(log, papers.trace)
+        yield part_of(log, papers.trace, size)
 
 
 def _check_copy(copy: FoundBatch, found: FoundBatch) -> None:

@@ -2,12 +2,13 @@
 
 A segment without a trial line is abandoned (a kill or a signal came before the line) and counted, if it is the last of
 its session: a session ends with it. Any other had a line once: its answer was taken out of the log, a violation.
+A trial whose line comes into the log while this looks is neither: the next look finds it.
 In memory are one segment, and some 700 bytes for each trial line. What does not live here: the invariants of one trial
 (trace_invariants.py), damage and shapes of events (trace_reading.py).
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,9 +16,16 @@ from benchkit.basics.names import count_of, shown_line
 from benchkit.basics.values import JSON, Cell
 from benchkit.boards.trace_events import SegmentKey
 from benchkit.boards.trace_invariants import LINES, SEGMENTS, SEQ, Due, due_of, gaps_in, violations_of
-from benchkit.boards.trace_reading import FoundDamage, Segment, TraceReader, trace_damage_named_by
+from benchkit.boards.trace_reading import (
+    FoundDamage,
+    Segment,
+    TraceReader,
+    trace_damage_named_by,
+    trace_size,
+    trial_keys,
+)
 from benchkit.trial_log.lines import SystemLine, TrialLine
-from benchkit.trial_log.reader import TrialLog
+from benchkit.trial_log.reader import TrialLog, read_log
 
 MOST_NAMED = 200
 """Violations that are named; the others are only counted."""
@@ -101,14 +109,24 @@ def verify(log: TrialLog, trace: Path) -> Verification:
     """Hold a trace against its log. Raises Unusable for a trace that is not there, or holds what no event can be."""
     due, findings = _due_of(log), _Findings(sessions=frozenset(session.id for session in log.sessions))
     reader = TraceReader(trace, trace_damage_named_by(log))
+    # in this order: what was in the trace by then has its line in the log by now, the trial under way apart
+    end = trace_size(trace)
+    since = _recorded_since(log, due)
     try:
-        for segment in reader.segments(findings.damaged):
-            _take(segment, due, findings)
+        for segment in reader.segments(findings.damaged, end=end):
+            if segment.key not in since:
+                _take(segment, due, findings)
     finally:
         reader.close()
     for key in due:
         findings.add(SEGMENTS, place_of(key), "its trial line has no segment")
     return Verification(len(findings.matched), len(findings.abandoned), findings.count, tuple(findings.found))
+
+
+def _recorded_since(log: TrialLog, due: Container[SegmentKey]) -> frozenset[SegmentKey]:
+    """The trials that came into a growing log after it was read."""
+    return frozenset() if log.is_current else frozenset(
+        key for key in trial_keys(read_log(log.path)) if key not in due)
 
 
 def place_of(key: SegmentKey) -> str:

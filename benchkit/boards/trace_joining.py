@@ -12,35 +12,25 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchkit.basics.values import Cell
 from benchkit.boards.trace_events import SegmentKey, event_bytes
-from benchkit.boards.trace_reading import TraceReader, trace_damage_named_by
-from benchkit.trial_log.lines import Damage, TrialLine
+from benchkit.boards.trace_reading import TraceReader, trace_damage_named_by, trial_keys
+from benchkit.trial_log.lines import Damage
 from benchkit.trial_log.reader import TrialLog
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One trace, the trials that the log beside it has lines of, and the damage that its sessions name."""
+    """One trace up to a size, the trials that the log beside it has lines of, and the damage that its sessions name."""
 
     trace: Path
+    size: int
     keys: frozenset[SegmentKey]
     named: tuple[Damage, ...]
 
 
-def part_of(log: TrialLog, trace: Path) -> Part:
-    """The trace beside a log, as the log knows it."""
-    return Part(trace, frozenset(trial_keys(log)), trace_damage_named_by(log))
-
-
-def trial_keys(log: TrialLog) -> Iterator[SegmentKey]:
-    """Which trials a log has lines of, in its order."""
-    same: dict[str, str] = {}  # each name once in memory, however many lines repeat it
-    for line, place in log.lines_that_count():
-        if isinstance(line, TrialLine):
-            session, system, case = (
-                same.setdefault(name, name) for name in (place.session, line.cell.system, line.cell.case))
-            yield SegmentKey(session, Cell(system, case, line.cell.trial), line.attempt)
+def part_of(log: TrialLog, trace: Path, size: int) -> Part:
+    """The trace beside a log, as the log knows it; `size` was taken before the log was read, for both may grow."""
+    return Part(trace, size, frozenset(trial_keys(log)), trace_damage_named_by(log))
 
 
 def joined_traces(parts: Sequence[Part], merged: TrialLog) -> Iterator[bytes]:
@@ -56,7 +46,7 @@ def _lines_of(
 ) -> Iterator[bytes]:
     reader = TraceReader(part.trace, part.named)
     try:
-        for segment in reader.segments():
+        for segment in reader.segments(end=part.size):
             key = segment.key
             is_kept = key in part.keys if key in kept else not any(key in one.keys for one in parts)
             if is_kept and owners.setdefault(key, part) is part:

@@ -18,7 +18,7 @@ from benchkit.basics.values import Cell
 from benchkit.boards.trace_events import END, KNOWN_EVENT_TYPES, Event, SegmentKey, event_of
 from benchkit.disk.whole_files import shown_path
 from benchkit.trial_log.landmarks import NamedDamage
-from benchkit.trial_log.lines import Damage
+from benchkit.trial_log.lines import Damage, TrialLine
 from benchkit.trial_log.raw_lines import LineSource, where_in
 from benchkit.trial_log.reader import TrialLog
 
@@ -58,6 +58,24 @@ def trace_damage_named_by(log: TrialLog) -> tuple[Damage, ...]:
     return tuple(damage for session in log.sessions for damage in session.line.trace_damage or ())
 
 
+def trial_keys(log: TrialLog) -> Iterator[SegmentKey]:
+    """Which trials a log has lines of, in its order."""
+    same: dict[str, str] = {}  # each name once in memory, however many lines repeat it
+    for line, place in log.lines_that_count():
+        if isinstance(line, TrialLine):
+            session, system, case = (
+                same.setdefault(name, name) for name in (place.session, line.cell.system, line.cell.case))
+            yield SegmentKey(session, Cell(system, case, line.cell.trial), line.attempt)
+
+
+def trace_size(path: Path) -> int:
+    """The bytes of a trace as it stands now; 0 if there is none. It may grow at any time, as its log may."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
 def refuse(found: FoundDamage) -> None:
     """Raise Unusable for harmful damage."""
     raise Unusable(f"{found.where}: {found.damage.length} bytes are no whole line (torn or altered), and whole lines "
@@ -86,8 +104,10 @@ class TraceReader:
         """Close the file."""
         self._source.close()
 
-    def segments(self, on_damage: Callable[[FoundDamage], None] = refuse, start: int = 0) -> Iterator[Segment]:
-        """Every segment from the line that begins at `start`, in the order of the file.
+    def segments(
+        self, on_damage: Callable[[FoundDamage], None] = refuse, start: int = 0, end: int | None = None,
+    ) -> Iterator[Segment]:
+        """Every segment from the line that begins at `start` to the last that begins before `end`, in order.
 
         One is in memory at a time; the events of one trial stand together. `on_damage` is told of harmful damage.
         Raises Unusable for a whole line that is no event.
@@ -95,6 +115,8 @@ class TraceReader:
         events: list[Event] = []
         offset = start
         for line in self._whole_lines(start, on_damage):
+            if end is not None and line.offset >= end:
+                break
             event = self._event_in(line)
             if events and event.key != events[0].key:
                 yield Segment(offset, tuple(events))

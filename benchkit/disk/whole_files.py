@@ -156,6 +156,47 @@ def write_whole(
         raise
 
 
+def write_new(
+    path: Path | str, chunks: Iterable[bytes], *, link: Callable[[Path, Path], None] | None = None,
+) -> None:
+    """Write a file whole, as `write_whole` does, and never in the place of another.
+
+    Raises Unusable where something stands there, also if it came while `chunks` were taken.
+    """
+    def put(source: Path, target: Path) -> None:
+        try:
+            put_new(source, target, link or os.link)
+        except FileExistsError:
+            raise is_there(path) from None
+
+    if os.path.exists(path):
+        raise is_there(path)
+    write_whole(path, chunks, replace=put)
+
+
+def is_there(path: Path | str) -> Unusable:
+    """The one-line error for a path where something stands already."""
+    return Unusable(f"{shown_path(path)} is there already; give the name of a new file")
+
+
+def put_new(source: Path, target: Path, link: Callable[[Path, Path], None]) -> None:
+    """Move a file to a path in the same folder where nothing stands. Raises FileExistsError, other OSError."""
+    if os.name == "nt":
+        os.rename(source, target)  # which there replaces nothing
+        return
+    try:
+        link(source, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        # a file system without links: what comes in this moment would still be replaced
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
+        os.rename(source, target)
+        return
+    os.unlink(source)
+
+
 def move_whole(source: Path, target: Path) -> None:
     """Put a file that is whole and synced in the place of another in the same folder. Raises Surroundings."""
     _put_in_place(target, source, target, replace_patiently)

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from benchkit.basics.errors import Unusable
-from benchkit.disk.whole_files import shown_path, write_whole
+from benchkit.disk.whole_files import write_new
 from benchkit.trial_log.lines import Line, Place, SessionLine, TrialLine, bytes_of
 from benchkit.trial_log.reader import TrialLog
 
@@ -22,9 +21,7 @@ def export_clean(log: TrialLog, path: Path | str) -> None:
     path already, or nothing is recorded; Surroundings if it cannot be written.
     """
     log.planned()
-    if Path(path).exists():
-        raise Unusable(f"{shown_path(path)} is there already; give the name of a new file")
-    write_whole(path, _clean_lines(log))
+    write_new(path, _clean_lines(log))
 
 
 def _clean_lines(log: TrialLog) -> Iterator[bytes]:

@@ -17,7 +17,7 @@ from benchkit.basics.canonical import canonical, request_of
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import names_of, shown_line
 from benchkit.basics.values import JSON, Cell, Outcome, Reply, Shard
-from benchkit.disk.whole_files import same_bytes, shown_path, write_whole
+from benchkit.disk.whole_files import same_bytes, shown_path, write_new
 from benchkit.trial_log.glance import glance
 from benchkit.trial_log.lines import Line, Place, PlanLine, SessionLine, SystemLine, TrialLine, bytes_of
 from benchkit.trial_log.raw_lines import line_and_place
@@ -30,7 +30,10 @@ _ENDS_IN_ORDER = ("complete", "selection")
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What a merge gave: cells planned and recorded, the shards that no log is of, and the logs that held nothing."""
+    """What a merge gave: cells planned and recorded, and the logs that held nothing.
+
+    missing  where cells are left, the shards that no log is of
+    """
 
     planned: int
     recorded: int
@@ -50,7 +53,7 @@ def merge_logs(
         raise Unusable(f"{len(paths):,} logs are more than one merge takes ({MOST_LOGS:,}); merge some of them first")
     merge = _Merge(paths, accept_damage, joins_systems)
     if not out.exists():
-        write_whole(out, merge.lines())
+        write_new(out, merge.lines())
     elif not same_bytes(out, merge.lines()):
         raise Unusable(f"{shown_path(out)} is there already and holds something else; give the name of a new file")
     return merge.result()
@@ -150,10 +153,10 @@ class _Merge:
 
     def result(self) -> Merged:
         """What came of it, once all lines are taken."""
-        numbers = {shard.of for shard in self._shards}
-        of = numbers.pop() if len(numbers) == 1 else 0
+        numbers, left = {shard.of for shard in self._shards}, self._owners.count(0)
+        of = numbers.pop() if len(numbers) == 1 and left else 0
         every = (Shard(index, of) for index in range(1, of + 1))
-        return Merged(len(self._owners), len(self._owners) - self._owners.count(0),
+        return Merged(len(self._owners), len(self._owners) - left,
                       tuple(shard for shard in every if shard not in self._shards), tuple(self._empty))
 
     def _lines_of(self, path: Path, only_finished: bool) -> Generator[bytes, None, bool]:
