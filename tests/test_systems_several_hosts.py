@@ -1,10 +1,13 @@
 """Several servers as one system: what must be alike, where a trial goes, and what is left when one of them goes."""
 from __future__ import annotations
 
+import contextlib
+import itertools
 import threading
 import unittest
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from benchkit.basics.clock import Clock, StopWish
@@ -219,6 +222,51 @@ class Answering(Several):
         self.assertEqual(("toy is now another", "http://bob:1: toy is now another: restore it"),
                          (error.message, error.stops))
         self.assertEqual((2, []), (hosts.lanes(), self.said))
+
+    def test_a_host_that_only_fails_is_left_out_while_another_answers(self) -> None:
+        for error_type in ("ServerError", "BrokenReply", "BadReply", "Unreachable", "ServerBusy"):
+            with self.subTest(error_type):
+                self.said.clear()
+                robots = [Robot(answers=raises(partial(TrialError, error_type, "no"))), Robot()]
+                hosts = self.at(*robots)
+                for _ in range(5):
+                    self.assertEqual(2, hosts.lanes())
+                    self.assertEqual(error_type, error_of(partial(hosts.answer, REQUEST)).type)
+                self.assertEqual(1, hosts.lanes())
+                hosts.answer(REQUEST)
+                self.assertEqual([5, 1], self.asked(robots))
+                self.assertEqual([f"http://ada:1 failed 5 trials in a row (the last: {error_type}); the run goes on "
+                                  "without it, at http://bob:1; add --retry-errors later for the trials that were lost "
+                                  "there"], self.said)
+
+    def test_a_host_is_not_left_out_where_the_model_fails_or_an_answer_came_between(self) -> None:
+        numbers = itertools.count(1)
+
+        def but_every_fifth(request: Request) -> Reply:
+            if next(numbers) % 5 == 0:
+                return Reply("yes")
+            raise TrialError("ServerError", "no")
+
+        for answers in (but_every_fifth, *(raises(partial(TrialError, error_type, "no")) for error_type in (
+                "Timeout", "Unfinished", "PromptTooLong", "ReplyTooLarge"))):
+            hosts = self.at(Robot(answers=answers), Robot())
+            for _ in range(20):
+                with contextlib.suppress(TrialError):
+                    hosts.answer(REQUEST)
+            self.assertEqual((2, []), (hosts.lanes(), self.said))
+
+    def test_no_host_is_left_out_where_all_fail(self) -> None:
+        failing = TrialError("ServerError", "no")
+        held = Held(failing)
+        robots = [Robot(answers=held), Robot(answers=raises(lambda: failing))]
+        hosts = self.at(*robots)
+        first = self.start(hosts, held)
+        error_of(lambda: hosts.answer(REQUEST))
+        held.goes.release(100)
+        first.join()
+        for _ in range(20):
+            error_of(lambda: hosts.answer(REQUEST))
+        self.assertEqual(([21, 1], 2, []), (self.asked(robots), hosts.lanes(), self.said))
 
     def test_an_error_that_stops_nothing_stays_as_it_is(self) -> None:
         hosts = self.at(Robot(answers=raises(lambda: TrialError("Unreachable", "for a moment"))), Robot())

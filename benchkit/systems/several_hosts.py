@@ -3,7 +3,8 @@
     --host A --host B
 
 To a run it is one system: which server answers is no part of a request, so a trial goes to whichever has most room.
-A server that is gone is left out; the run ends with the last. What does not live here: one server (ollama.py,
+A server that is gone is left out, and so is one that only fails while others answer: it has room at once again, and
+took 184 of 192 trials before. The run ends with the last. What does not live here: one server (ollama.py,
 openai.py, and the modules of the user), how many trials are started at once (running/at_once.py).
 """
 from __future__ import annotations
@@ -28,17 +29,22 @@ Made = TypeVar("Made")
 GIVEN_AS = "--host"
 SLICE_S = 0.1
 """So often a wait looks up, for a signal handler runs only between waits on some systems."""
+MOST_FAILURES = 5
+"""So many trials in a row may fail at a server while another answers."""
+_FAILURES = ("Unreachable", "ServerBusy", "ServerError", "BrokenReply", "BadReply")
+"""What speaks against the server; other errors are slow ones, or the model's and the prompt's."""
 HOSTS = "hosts"
 """The key of an environment that names the servers; a single one is not named so."""
 
 
 @dataclass(slots=True)
 class Place:
-    """A server: its address, the system that asks it, and how many trials are under way there."""
+    """A server: its address, the system that asks it, how many trials are under way, and how many failed in a row."""
 
     address: Address
     system: System
     under_way: int = 0
+    failures: int = 0
     is_gone: bool = False
 
     @property
@@ -88,10 +94,14 @@ class SeveralHosts:
         """
         place = self._take()
         try:
-            return place.system.answer(request)
+            reply = place.system.answer(request)
+            place.failures = 0
+            return reply
         except TrialError as error:
             if error.stops is not None:
                 error.stops = self._stopping(place, error.type, error.stops)
+            elif error.type in _FAILURES:
+                self._failed(place, error.type)
             raise
         finally:
             with self._lock:
@@ -122,13 +132,25 @@ class SeveralHosts:
         """The sentence that stops the run; None where others go on in place of a server that is gone."""
         if error_type != "Unreachable":
             return place.naming(sentence)
+        return None if self._leave_out(place, "is gone") else place.naming(sentence)
+
+    def _failed(self, place: Place, error_type: str) -> None:
+        """Count a trial that failed at a server; one that only fails is left out while another answers."""
+        with self._lock:
+            place.failures += 1
+            others_answer = any(not one.failures for one in self._there() if one is not place)
+        if place.failures >= MOST_FAILURES and others_answer:
+            self._leave_out(place, f"failed {MOST_FAILURES} trials in a row (the last: {error_type})")
+
+    def _leave_out(self, place: Place, why: str) -> bool:
+        """Start no more trials at a server, and say so once; whether others are left."""
         with self._lock:
             is_news, place.is_gone = not place.is_gone, True
             left = ", ".join(one.url for one in self._there())
         if left and is_news:
-            self._say(f"{place.url} is gone; the run goes on without it, at {left}; add --retry-errors later for the "
+            self._say(f"{place.url} {why}; the run goes on without it, at {left}; add --retry-errors later for the "
                       f"trials that were lost there")
-        return None if left else place.naming(sentence)
+        return bool(left)
 
     def _at_all(self, call: Callable[[System], Made]) -> list[Made]:
         """What every server's system gives, asked at once. Raises the error of the first of them that cannot."""
