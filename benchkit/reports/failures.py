@@ -58,14 +58,14 @@ class FailureCount:
 
     def __init__(self) -> None:
         self._judged = self._failed = 0
-        self._names: dict[str, None] = {}
+        self._names: dict[str, bool] = {}
         self._wrong: Counter[str] = Counter()
         self._alone: Counter[str] = Counter()
         self._reasons: Frequent[tuple[str, str]] = Frequent()
 
     def take(self, result: Result) -> None:
         """One trial."""
-        self._names.update(dict.fromkeys(result.checks or ()))
+        self._names.update(result.checks or {})
         self._judged += result.verdict in ("pass", "fail")
         if result.verdict == "fail":
             self._failed += 1
