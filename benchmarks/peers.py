@@ -28,7 +28,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -109,14 +109,14 @@ class Scratch:
         try:
             return Round(self.cost(tool.version, self.path), self.run(tool, 1, 1),
                          self.run(tool, sizes.cases, sizes.small), self.run(tool, sizes.cases, sizes.large))
-        except (RuntimeError, OSError, KeyError, ValueError) as error:
+        except (RuntimeError, OSError, LookupError, ValueError) as error:
             return Failed(reason(error))
 
 
 def reason(error: Exception) -> str:
     """Why a tool failed, in a line: the exit code, and the last line that names an error, or else the last one."""
-    if isinstance(error, KeyError):
-        return f"what it left has no {error}"
+    if isinstance(error, LookupError):
+        return f"something is missing in what it left: {error}"
     _, ended, code_and_words = str(error).rpartition("exit code ")
     if not ended:
         return last_line(str(error))
@@ -202,26 +202,30 @@ def times(found: Spread) -> str:
     return ratio_text(found, 2 if found.middle < 10 else 0)
 
 
-def left_out(found: Mapping[str, list[Round] | Failed], names: Mapping[str, str]) -> list[str]:
-    """A line for each tool that is not in the tables: how to name it, or why it failed."""
-    failed = [f"left out: {names[name]} failed: {one.why}" for name, one in found.items() if isinstance(one, Failed)]
-    missing = [f"left out: {name}, not given: {flag} (--help says how to install it)" for name, flag in PEERS.items()
-               if name not in found]
+def page(tools: Sequence[Tool], found: Mapping[str, list[Round] | Failed], sizes: Sizes) -> str:
+    """The tables, what each tool does with a trial, and who is left out."""
+    able = {name: one for name, one in found.items() if not isinstance(one, Failed)}
+    told = [f"  {tool.name}: {tool.does}" for tool in tools if tool.name in able]
+    return "\n".join((tables(able, sizes), "", "what each does with a trial, as it comes", *told, *left_out(found)))
+
+
+def left_out(found: Mapping[str, list[Round] | Failed]) -> list[str]:
+    """A line for each tool that is not in the tables: why it failed, or how to name it."""
+    failed = [f"left out: {name} failed: {one.why}" for name, one in found.items() if isinstance(one, Failed)]
+    missing = [f"left out: {peer}, not given: {flag} (--help says how to install it)" for peer, flag in PEERS.items()
+               if not any(name.startswith(peer) for name in found)]
     return failed + missing
 
 
-def names_of(tools: Sequence[Tool], scratch: Scratch) -> dict[str, str]:
-    """Each tool's name with its version, where it says one."""
-    names = {}
-    for tool in tools:
-        try:
-            names[tool.name] = versioned(tool.name, said(alone(tool.version, scratch.home), scratch.path))
-        except (RuntimeError, OSError):
-            names[tool.name] = tool.name
-    return names
+def versioned(tool: Tool, scratch: Scratch) -> str:
+    """The tool's name with its version; the name alone where --version fails (so will the rounds, which say why)."""
+    try:
+        return with_version(tool.name, said(alone(tool.version, scratch.home), scratch.path))
+    except (RuntimeError, OSError):
+        return tool.name
 
 
-def versioned(name: str, printed: str) -> str:
+def with_version(name: str, printed: str) -> str:
     """The name with the last word of what --version printed behind it, before what a comma sets apart."""
     tool, comma, rest = name.partition(",")
     return f"{tool} {last_line(printed).split()[-1]}{comma}{rest}"
@@ -261,18 +265,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as name:
         scratch = Scratch(Path(name).resolve())
         scratch.home.mkdir()
-        names = names_of(tools, scratch)
-        found = measured(tools, scratch, sizes, rounds)
-    if isinstance(own := found[tools[0].name], Failed):
+        named = [replace(tool, name=versioned(tool, scratch)) for tool in tools]
+        found = measured(named, scratch, sizes, rounds)
+    if isinstance(own := found[named[0].name], Failed):
         print(f"benchmarks.peers: the kit itself failed: {own.why}", file=sys.stderr)
         return 1
-    print(tables({names[name]: one for name, one in found.items() if not isinstance(one, Failed)}, sizes))
-    print("\nwhat each does with a trial, as it comes")
-    print("\n".join(f"  {names[tool.name]}: {tool.does}" for tool in tools if not isinstance(found[tool.name], Failed)))
-    for line in left_out(found, names):
-        print(f"\n{line}")
-    print(f"\nmedians, ratios with their range, of {rounds} rounds; a trial is the slope between "
-          f"{sizes.cases * sizes.small:,} and {sizes.cases * sizes.large:,} trials")
+    print(page(named, found, sizes))
+    print(f"\nmedians (ranges) of {rounds} rounds; a trial is the slope between {sizes.cases * sizes.small:,} and "
+          f"{sizes.cases * sizes.large:,} trials")
     print(f"{machine_line()}; load {load:.1f} before, {os.getloadavg()[0]:.1f} after")
     print(f"again: python3 -m benchmarks.peers --inspect PYTHON --promptfoo PROGRAM --trials {sizes.small} "
           f"{sizes.large} --rounds {rounds}")
