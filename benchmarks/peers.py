@@ -1,6 +1,6 @@
 """The same repeated-trial task with this kit, with Inspect AI and with promptfoo, side by side in one run.
 
-    python3 -m benchmarks.peers --inspect PYTHON --promptfoo PROGRAM      six to ten minutes
+    python3 -m benchmarks.peers --inspect PYTHON --promptfoo PROGRAM      about ten minutes
     python3 -m benchmarks.peers --inspect PYTHON --rounds 3               one peer, wider ranges
 
 Neither is needed by the kit. Install them in a scratch folder of their own:
@@ -16,7 +16,7 @@ largest resident set. Both sizes are at or above 1,000 trials, from where on Ins
 run is counted afterwards: all its trials must have been judged right. In every round each tool runs once, in turns; a
 round before the first is not counted.
 
-Every tool runs in a temporary folder (TMPDIR says where), with a home of its own and none of the caller's variables but
+All run in temporary folders (TMPDIR says where), with a home of their own and none of the caller's variables but
 PATH; as it comes, except for what would leave the machine: no telemetry, no update check, no sharing, and a proxy that
 is not there. It needs a POSIX system. Exit code 0; 1 if the kit itself fails.
 """
