@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from unittest import mock
 
@@ -17,10 +17,12 @@ import board
 from benchkit import door
 from benchkit.basics.canonical import close_line
 from benchkit.basics.clock import Clock, StopWish
+from benchkit.basics.errors import Surroundings
 from benchkit.boards import merging_batches
 from benchkit.boards.batch_shards import one_at_a_time
 from benchkit.disk.appending import AppendFile
 from benchkit.disk.locking import LockedElsewhere
+from benchkit.disk.whole_files import move_whole
 from benchkit.running.live import Edges
 from benchkit.trial_log.merging import Merged, merge_logs
 from tests.board_door import BoardDoor
@@ -304,6 +306,48 @@ class MergedWhileOneRecords(Shards):
             self.assertEqual(3, told.code, told)
             self.assertIn("responses.jsonl is in use by another run", told.stderr)
         self.assertEqual(8, self.calls()["good"] + sum("baselines:even" in cell for cell in self.ran()))
+
+    def test_a_merge_that_is_cut_off_changes_nothing_or_is_finished_by_the_next(self) -> None:
+        self.shards(1, 2, 3)
+        folder, merging = self.batch(), ["responses.merging.jsonl", "responses.merged.jsonl", "trace.merged.jsonl"]
+        shutil.copytree(folder, "copy")
+        for index in (2, 3):
+            (folder / self.log(index)).unlink()
+            (folder / f"trace.shard-{index}-of-3.jsonl").unlink()
+        self.merge()
+        before = self.folder(folder)
+        for moves, merged in enumerate((8, 24, 24)):
+            with self.subTest(moves=moves):
+                self.reset(folder, before)
+                with mock.patch.object(merging_batches, "move_whole", self.cut_off_after(moves)):
+                    self.assertEqual(3, self.type(f"merge {folder} copy").code)
+                if merged == 24:
+                    for command in ("report jobs/tiny.toml", "run jobs/tiny.toml", "run jobs/tiny.toml --shard 2/3"):
+                        self.assertIn("a merge was cut off before its end; finish it: python3 board.py merge runs/",
+                                      self.refused(command))
+                # the copies may be gone by now
+                self.assertIn(f"{merged} of 24 planned cells merged, {24 - merged} left", self.merge())
+                self.assertIn("trace self-consistent", self.well("report jobs/tiny.toml"))
+                self.assertFalse([name for name in merging if (folder / name).exists()])
+
+    def cut_off_after(self, moves: int) -> Callable[[Path, Path], None]:
+        """`move_whole`, so many times; then the machine is gone."""
+        def move(source: Path, target: Path) -> None:
+            nonlocal moves
+            if moves == 0:
+                raise Surroundings("the power is gone")
+            moves -= 1
+            move_whole(source, target)
+        return move
+
+    def folder(self, folder: Path) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def reset(self, folder: Path, files: dict[str, bytes]) -> None:
+        for path in folder.iterdir():
+            path.unlink()
+        for name, data in files.items():
+            (folder / name).write_bytes(data)
 
     def test_a_merge_that_is_refused_leaves_no_log(self) -> None:
         self.shards(1)

@@ -12,7 +12,7 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.names import count_of, shown_line
 from benchkit.basics.values import Shard
 from benchkit.boards.batch import RESPONSES, FoundBatch
-from benchkit.boards.batch_shards import papers_of, shards_in
+from benchkit.boards.batch_shards import merged_papers, papers_of, shards_in
 from benchkit.disk.whole_files import shown_path
 from benchkit.running.live import log_at
 from benchkit.trial_log.reader import TrialLog
@@ -23,10 +23,13 @@ _MEND = "put the file back, or begin another batch: python3 board.py run JOB --f
 def log_of(found: FoundBatch, shard: Shard | None = None) -> TrialLog | None:
     """The log of a batch, or of one of its shards; None where nothing is recorded yet.
 
-    Raises Unusable for one that cannot be read, is gone, or does not hold a system that has answered.
+    Raises Unusable for one that cannot be read, is gone, does not hold a system that has answered, or is half merged.
     """
     papers = papers_of(found.folder, shard)
     path, trace = papers.log, papers.trace
+    if shard is None and merged_papers(found.folder).log.exists():
+        raise Unusable(f"{shown_path(found.folder)}: a merge was cut off before its end; finish it: "
+                       f"{merge_command(found)}")
     # who has answered in batch.json has answered in its log; a shard may not have come that far
     answered = found.batch.systems if shard is None else {}
     log = log_at(path)

@@ -5,6 +5,7 @@ A shard has a log and a trace of its own beside those of the whole batch:
     responses.jsonl   responses.shard-2-of-3.jsonl
     trace.jsonl       trace.shard-2-of-3.jsonl
 
+A merge that is about to take the place of the whole has `merged` in the place of the shard.
 What does not live here: which cells a shard runs (running/plan.py), and putting shards together (merging_batches.py).
 """
 from __future__ import annotations
@@ -41,6 +42,11 @@ def papers_of(folder: Path, shard: Shard | None = None) -> Papers:
     """Where a batch keeps its answers, or those of one of its shards."""
     log, trace = (Path(name).stem + mark_of(shard) + ".jsonl" for name in (RESPONSES, TRACE))
     return Papers(folder / log, folder / trace, shard)
+
+
+def merged_papers(folder: Path) -> Papers:
+    """Where a merge puts log and trace before both take their place; if its log is there, both are whole."""
+    return Papers(folder / "responses.merged.jsonl", folder / "trace.merged.jsonl", None)
 
 
 def shards_in(folder: Path) -> tuple[Shard, ...]:

@@ -1,20 +1,20 @@
 """The shards of a batch -> the batch that one machine would have made: its log and its trace, and nothing else.
 
 Shards can stand in the folder of the batch, or in copies of it that other machines made. What was merged before is
-merged again with them, so that a shard that comes late is added by the same command.
+merged again with them, so that a shard that comes late is added by the same command. Log and trace are whole before
+either takes its place; a merge that is cut off between the two is finished by the next.
 What does not live here: merging logs (trial_log/merging.py) and traces (trace_joining.py), and what follows from the
 answers (settling.py).
 """
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Sequence
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
 from benchkit.boards.batch import RESPONSES, FoundBatch
 from benchkit.boards.batch_log import log_of
-from benchkit.boards.batch_shards import Papers, papers_of, shards_in
+from benchkit.boards.batch_shards import Papers, merged_papers, papers_of, shards_in
 from benchkit.boards.choosing_batch import no_writer
 from benchkit.boards.trace_joining import Part, joined_traces, part_of
 from benchkit.boards.trace_reading import trace_size
@@ -33,26 +33,38 @@ def merge_batches(found: FoundBatch, copies: Sequence[FoundBatch] = ()) -> Merge
     for copy in copies:
         _check_copy(copy, found)
     with no_writer(found.folder / RESPONSES):
+        was_cut_off = _put_in_place(found)
         sources = [(one, papers) for one in (found, *copies) for papers in _papers_in(one)]
-        if all(one is found and papers.shard is None for one, papers in sources):
+        if not was_cut_off and all(one is found and papers.shard is None for one, papers in sources):
             raise Unusable(f"{shown_path(found.folder)}: no shard has recorded anything here; python3 board.py run JOB "
                            "--shard I/N records one")
         return _merged(found, sources)
 
 
 def _merged(found: FoundBatch, sources: Sequence[tuple[FoundBatch, Papers]]) -> Merged:
-    """Trace first: a trial line is the commit of what the trace holds."""
-    whole = papers_of(found.folder)
-    new = found.folder / f"responses.merging-{secrets.token_hex(4)}.jsonl"
+    made, new = merged_papers(found.folder), found.folder / "responses.merging.jsonl"
+    new.unlink(missing_ok=True)  # a kill may have left it
     try:
         merged = merge_logs([papers.log for _, papers in sources], new, joins_systems=True)
         # after the logs: a shard may record meanwhile, and what it recorded since must be known as its own
         parts = [part for one, papers in sources for part in _parts_of(one, papers)]
-        write_whole(whole.trace, joined_traces(parts, read_log(new)))
-        move_whole(new, whole.log)
+        write_whole(made.trace, joined_traces(parts, read_log(new)))
+        move_whole(new, made.log)
     finally:
         new.unlink(missing_ok=True)
+    _put_in_place(found)
     return merged
+
+
+def _put_in_place(found: FoundBatch) -> bool:
+    """Let a merge that is whole take its place; whether there is one. After a kill within, this goes on."""
+    made, whole = merged_papers(found.folder), papers_of(found.folder)
+    if not made.log.exists():
+        return False
+    if made.trace.exists():
+        move_whole(made.trace, whole.trace)
+    move_whole(made.log, whole.log)
+    return True
 
 
 def _papers_in(found: FoundBatch) -> Iterator[Papers]:
