@@ -8,10 +8,12 @@ What does not live here: hostile servers and recorded ones (tests/).
 """
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 
 TAG, DIGEST = "benchmark:latest", "b" * 64
@@ -68,7 +70,7 @@ class AnsweringServer:
             self.look_s += seconds
 
 
-async def main(seconds: float) -> None:
+async def serve_until_told(seconds: float) -> None:
     """Serve until standard input ends."""
     answering = AnsweringServer(seconds)
     server = await asyncio.start_server(answering.serve, "127.0.0.1", 0)
@@ -77,5 +79,14 @@ async def main(seconds: float) -> None:
     print(f"{answering.chat_s} {answering.look_s}", flush=True)
 
 
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parse the flag, and serve."""
+    flags = argparse.ArgumentParser(prog="python3 -m benchmarks.server", description=__doc__,
+                                    formatter_class=argparse.RawDescriptionHelpFormatter)
+    flags.add_argument("seconds", type=float, help="from a question to its answer")
+    asyncio.run(serve_until_told(flags.parse_args(argv).seconds))
+    return 0
+
+
 if __name__ == "__main__":
-    asyncio.run(main(float(sys.argv[1])))
+    sys.exit(main())
