@@ -184,6 +184,26 @@ class SumsByInversion(unittest.TestCase):
             with self.subTest(away=away):
                 self.assertAlmostEqual(float(exact), float(inverted), delta=1e-10)
 
+    def test_it_agrees_where_the_tails_of_long_cases_are_too_improbable_to_count(self) -> None:
+        for cases in (((300, 150, 300, 170),), ((300, 20, 290, 31), (300, 290, 300, 296)), ((400, 200, 400, 290),)):
+            pairs = [whole_pair(*case) for case in cases]
+            exact = label_permutation_p(pairs)
+            with self.subTest(cases=cases), mock.patch.object(lattice_sums, "MOST_WORK_FOR_EXACT", -1):
+                self.assertAlmostEqual(float(exact), float(label_permutation_p(pairs)), delta=1e-10)
+
+    def test_cases_of_a_thousand_trials_with_unlike_losses_take_a_few_seconds(self) -> None:
+        rng = random.Random(5)
+        pairs = [whole_pair(rng.randint(990, 1000), passed, rng.randint(990, 1000), max(0, passed - rng.randint(-9, 9)))
+                 for passed in range(0, 1000, 50)]
+        start = time.process_time()
+        self.assertTrue(0 < label_permutation_p(pairs) < 1)
+        self.assertLess(time.process_time() - start, 10)
+
+    def test_cases_that_hardly_ever_differ_have_a_window_too(self) -> None:
+        rare = Term(1, (10**30, 1))
+        exact, inverted = self.both_ways([rare, rare], observed=1)
+        self.assertAlmostEqual(float(exact), float(inverted), delta=1e-9)
+
     def test_ten_thousand_cases_are_near_the_normal_distribution_and_quick(self) -> None:
         differences = random_differences(7, cases=10_000, trials=10)
         start = time.process_time()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import cmath
 import math
+from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,11 @@ LARGEST_LATTICE = 1_000_000
 OUTSIDE_WINDOW = 1e-15
 # Frequencies left out add at most this times the logarithm of the number of points to a probability.
 NEGLIGIBLE = 1e-14
+# Values of a term that are less probable than this, below or above all others, are left out of an inversion: of a
+# case of 1,000 trials a third is left.
+IMPROBABLE = 1e-20
+# Exponentials of more than this are not asked for.
+LARGEST_EXPONENT = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +121,9 @@ def _outside_by_inversion(terms: Sequence[Term], low: int, high: int) -> Fractio
     as many as the window has points add at most OUTSIDE_WINDOW to it. They come in conjugate pairs. Phases
     are reduced as whole numbers before they become floats.
     """
-    points = _window(terms)
-    inner = min(high - low - 1, points)
     groups = _Alike.groups(terms)
+    points = _window(terms, groups)
+    inner = min(high - low - 1, points)
 
     def at(frequency: int) -> float:
         transform = _characteristic(groups, frequency, points)
@@ -133,30 +139,55 @@ def _outside_by_inversion(terms: Sequence[Term], low: int, high: int) -> Fractio
     return min(Fraction(1), max(smallest, 1 - Fraction(inside)))
 
 
-def _window(terms: Sequence[Term]) -> int:
-    """Points around the mean that hold the sum but for OUTSIDE_WINDOW (Bernstein's inequality), or all."""
+def _window(terms: Sequence[Term], groups: Sequence[_Alike]) -> int:
+    """Points around the mean that hold the sum but for OUTSIDE_WINDOW (Chernoff's inequality), or all.
+
+    P(sum - mean >= t) <= E exp(tilt (sum - mean)) / exp(tilt t) for any tilt above 0. This one is the best for a
+    normal distribution, which such sums come near to; less where the exponential would leave the range of floats.
+    """
     every_point = sum(term.reach for term in terms) + 1
     strictness = math.log(2 / OUTSIDE_WINDOW)
-    widest = max(term.reach for term in terms)
-    spread = math.sqrt(2 * strictness * float(sum(term.variance for term in terms)))
-    return min(every_point, 2 * math.ceil(spread + 2 / 3 * strictness * widest) + 1)
+    widest = max(1, *(group.step * (len(group.probabilities) - 1) for group in groups))
+    tilt = min(math.sqrt(2 * strictness / float(sum(term.variance for term in terms))), LARGEST_EXPONENT / widest)
+    reach = max(strictness + sum(group.number * group.log_moment(side) for group in groups) for side in (tilt, -tilt))
+    return min(every_point, 2 * math.ceil(reach / tilt) + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class _Alike:
-    """Equal terms: their step, their probabilities from the highest value down, and their number."""
+    """Equal terms: their step, their probabilities from the highest value down, and their number.
+
+    `first` is the place of the lowest value, behind those that are too improbable to count.
+    """
 
     step: int
-    probabilities: tuple[float, ...]
+    first: int
+    probabilities: array[float]
     number: int
+
+    def log_moment(self, tilt: float) -> float:
+        """log E exp(tilt (value - mean)) of one of them."""
+        upwards = self.probabilities[::-1]
+        mean = math.fsum(place * probability for place, probability in enumerate(upwards))
+        return math.log(math.fsum(probability * math.exp(tilt * self.step * (place - mean))
+                                  for place, probability in enumerate(upwards)))
 
     @classmethod
     def groups(cls, terms: Sequence[Term]) -> list[_Alike]:
-        """Groups of equal terms, the largest first: they make a product negligible soonest."""
-        return [
-            cls(term.step, tuple(weight / sum(term.weights) for weight in reversed(term.weights)), number)
-            for term, number in Counter(terms).most_common()
-        ]
+        """Groups of equal terms, those that spread most first: they make a product negligible soonest."""
+        numbers = Counter(terms)
+        spread = {term: number * float(term.variance) / term.step**2 for term, number in numbers.items()}
+        return [cls(term.step, *_probable(term.weights), numbers[term])
+                for term in sorted(numbers, key=spread.__getitem__, reverse=True)]
+
+
+def _probable(weights: Sequence[int]) -> tuple[int, array[float]]:
+    """The place of the first probability that counts, and all from the last such one down to it."""
+    total = sum(weights)
+    probabilities = [weight / total for weight in weights]
+    counting = [place for place, one in enumerate(probabilities) if one >= IMPROBABLE]
+    first, last = counting[0], counting[-1]
+    return first, array("d", reversed(probabilities[first:last + 1]))
 
 
 def _characteristic(groups: Sequence[_Alike], frequency: int, points: int) -> complex:
@@ -167,7 +198,8 @@ def _characteristic(groups: Sequence[_Alike], frequency: int, points: int) -> co
         value = 0j
         for probability in group.probabilities:
             value = value * turn + probability
-        product *= value**group.number
+        shift = cmath.exp(2j * math.pi * (frequency * group.step * group.first * group.number % points) / points)
+        product *= value**group.number * shift
         if abs(product) < NEGLIGIBLE:
             return 0j
     return product

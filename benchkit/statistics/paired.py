@@ -121,13 +121,21 @@ class _Labels:
         first, second = pair.first.completed, pair.second.completed
         passed = pair.first.passed + pair.second.passed
         fewest, most = max(0, passed - second), min(first, passed)
-        ways = [math.comb(first, c) * math.comb(second, passed - c) for c in range(fewest, most + 1)]
+        ways = _ways(first, second, passed, range(fewest, most + 1))
         shared = math.gcd(*ways)
         return cls(
             step=Fraction(1, first) + Fraction(1, second),
             weights=tuple(way // shared for way in ways),
             observed=pair.first.passed - fewest,
         )
+
+
+def _ways(first: int, second: int, passed: int, of_first: range) -> list[int]:
+    """How many ways there are to each number of passes of the first side, each from the one before."""
+    ways = [math.comb(first, of_first[0]) * math.comb(second, passed - of_first[0])]
+    for c in of_first[:-1]:
+        ways.append(ways[-1] * ((first - c) * (passed - c)) // ((c + 1) * (second - passed + c + 1)))
+    return ways
 
 
 def _lowest(case: Counts) -> Fraction:
