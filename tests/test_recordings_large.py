@@ -121,6 +121,7 @@ class Lines(WithALog):
             ("a key twice", lambda lines: [*lines[:3], lines[3].replace(b"{", b'{"case":"x",', 1), *lines[4:]],
              'line 4: the key "case" stands twice'),
             ("a seed", lambda lines: [lines[0], lines[1].replace(b"1001", b"1002"), *lines[2:]], "line 2.seed is 1002"),
+            ("a head among the results", lambda lines: [*lines[:3], lines[0], *lines[4:]], "line 4.case is missing"),
             ("totals", lambda lines: [lines[0].replace(b'{"run', b'{"totals":{},"run', 1), *lines[1:]],
              "totals is no field that is known"),
         ]

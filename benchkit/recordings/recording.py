@@ -141,8 +141,8 @@ def _trial_text(trial: RecordedTrial) -> str:
 
 # ---------------------------------------------------------------------------------------------- reading
 
-_REPLY_FIELDS = frozenset((*_HEAD, *_ANSWER, *_MEASURES))
-_FAILURE_FIELDS = frozenset((*_HEAD, "error", *_MEASURES))
+_REPLY_FIELDS = dict.fromkeys((*_HEAD, *_ANSWER, *_MEASURES)).keys()
+_FAILURE_FIELDS = dict.fromkeys((*_HEAD, "error", *_MEASURES)).keys()
 _TOP_FIELDS = ("recording", "kit", "task", "split", "system", "settings", "trials", "sessions", "cases")
 
 
