@@ -52,7 +52,7 @@ def _shard_of_slurm(environ: Mapping[str, str]) -> Shard:
     if count == 1 and task > 1:
         # one task of a larger array, submitted again by itself: as 1/1 it would run all that the others ran
         raise Unusable(f"--shard auto: the job array is the task {task} alone, which says nothing of the others; "
-                       "submit the whole range again (a task with nothing left to run ends at once), or give --shard I/N")
+                       "submit the whole range again (a task with nothing left ends at once), or give --shard I/N")
     return _checked((task - first) // step + 1, count, "--shard auto: the variables SLURM_ARRAY_TASK_... give")
 
 
