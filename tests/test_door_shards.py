@@ -78,6 +78,14 @@ class OneRunOnThreeMachines(Shards):
         line = self.refused(f"python3 bench.py --log {log} --shard 1/3", 2, "recorded with --shard 2/3, not 1/3")
         self.assertIn(f"python3 bench.py --log {log} --shard 2/3", line)
 
+    def test_the_log_of_a_whole_run_does_not_become_that_of_a_shard(self) -> None:
+        self.well(f"{COIN} --limit 2")
+        self.refused("python3 bench.py --log recorded/coin.jsonl --shard 2/3", 2, "recorded for the whole plan",
+                     "go on with python3 bench.py --log recorded/coin.jsonl, or")
+        told = self.well("bench.py --log recorded/coin.jsonl --status", 1)
+        self.assertIn("2 of 12 planned trials recorded, 10 left", told)
+        self.assertIn("Done", self.well("bench.py --log recorded/coin.jsonl --shard 1/1 --quiet"))
+
     def test_a_missing_shard_is_not_run_and_can_be_run_from_there(self) -> None:
         self.run_shards(1, 3)
         told = self.merge([self.logs[0], self.logs[2]])

@@ -157,6 +157,9 @@ def check_fits(log: TrialLog, wanted: PlanLine, command: Command, adds_systems: 
 
 def check_shard(log: TrialLog, shard: Shard | None, command: Command) -> None:
     """Raise Unusable where the log is recorded for another part of the plan than the one wanted."""
+    if log.sessions and log.shard is None and shard is not None and shard.of > 1:
+        raise Unusable(f"{log.path}: it was recorded for the whole plan, and with --shard {shard} its other trials "
+                       f"would never run; go on with {command.without('--shard')}, or choose another --log")
     if log.shard not in (None, shard):
         raise Unusable(f"{log.path}: it was recorded with --shard {log.shard}, not {shard or 'for the whole plan'}; "
                        f"go on with {command.having('--shard', str(log.shard))}, or choose another --log")
