@@ -311,10 +311,13 @@ class MergedWhileOneRecords(Shards):
         self.shards(1, 2, 3)
         folder, merging = self.batch(), ["responses.merging.jsonl", "responses.merged.jsonl", "trace.merged.jsonl"]
         shutil.copytree(folder, "copy")
+        for name in ("responses.merging.jsonl", "trace.merged.jsonl"):
+            (folder / f"{name}.partial-0123456789abcdef").write_bytes(b"as large as the batch")
         for index in (2, 3):
             (folder / self.log(index)).unlink()
             (folder / f"trace.shard-{index}-of-3.jsonl").unlink()
         self.merge()
+        self.assertEqual([], list(folder.glob("*.partial-*")))
         before = self.folder(folder)
         for moves, merged in enumerate((8, 24, 24)):
             with self.subTest(moves=moves):

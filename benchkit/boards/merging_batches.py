@@ -43,7 +43,9 @@ def merge_batches(found: FoundBatch, copies: Sequence[FoundBatch] = ()) -> Merge
 
 def _merged(found: FoundBatch, sources: Sequence[tuple[FoundBatch, Papers]]) -> Merged:
     made, new = merged_papers(found.folder), found.folder / "responses.merging.jsonl"
-    new.unlink(missing_ok=True)  # a kill may have left it
+    # a kill may have left these, and they are as large as the batch; under the lock they are nobody's
+    for left in (new, *new.parent.glob(f"{new.name}.partial-*"), *new.parent.glob(f"{made.trace.name}.partial-*")):
+        left.unlink(missing_ok=True)
     try:
         merged = merge_logs([papers.log for _, papers in sources], new, joins_systems=True)
         # after the logs: a shard may record meanwhile, and what it recorded since must be known as its own
