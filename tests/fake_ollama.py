@@ -11,6 +11,7 @@
         server.next(status(503), silent(), played("runner_killed_stream"))
                                           the next chats meet these faults, one each; then it answers again
         server.stop(), server.start()     nothing listens; it listens again on the same port
+        server.keeps = False              it closes each connection behind its answer, without a word of it before
 
 Loading (`messages: []`), /api/version, /api/tags and /api/ps meet no faults of `next`; `server.paths["/api/tags"] =
 status(500)` replaces what a path does. One chat is answered at a time, unless it is made with more `slots`.
@@ -39,13 +40,14 @@ VERSION = "0.32.15"
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One request: when it came (monotonic seconds), and its JSON body (None: none)."""
+    """One request: when it came (monotonic seconds), its JSON body (None: none), and over which connection (a port)."""
 
     at: float
     method: str
     path: str
     body: Any
     headers: Mapping[str, str]
+    port: int
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -61,8 +63,10 @@ class Handler(BaseHTTPRequestHandler):
         with contextlib.suppress(ValueError):
             text = json.loads(text)
         self.close_connection = True
+        fake.idle.discard(self.connection)
         with contextlib.suppress(OSError):  # a client that left
-            fake.handle(self, Seen(time.monotonic(), self.command, self.path, text or None, dict(self.headers)))
+            fake.handle(self, Seen(time.monotonic(), self.command, self.path, text or None, dict(self.headers),
+                                   self.client_address[1]))
 
     do_GET = do_POST = do_HEAD = handle_request  # noqa: N815 - the base class's names
 
@@ -74,6 +78,7 @@ class Handler(BaseHTTPRequestHandler):
         data = body.encode("utf-8", "surrogatepass")
         self.send_bytes(f"HTTP/1.1 {status} X\r\nContent-Type: {content_type}\r\n"
                         f"Content-Length: {len(data)}\r\n\r\n".encode() + data)
+        self.go_on()
 
     def begin_stream(self) -> None:
         """The head of a response in chunks."""
@@ -82,6 +87,15 @@ class Handler(BaseHTTPRequestHandler):
     def send_chunk(self, data: bytes) -> None:
         """One chunk; an empty one ends the response."""
         self.send_bytes(b"%x\r\n%s\r\n" % (len(data), data))
+        if not data:
+            self.go_on()
+
+    def go_on(self) -> None:
+        """The response is whole: the connection may bring another request."""
+        fake = self.server.fake
+        if fake.keeps and not fake.closing.is_set():
+            self.close_connection = False
+            fake.idle.add(self.connection)
 
     def send_bytes(self, data: bytes) -> None:
         """Bytes as they are."""
@@ -127,6 +141,8 @@ class FakeOllama:
         self.on_chat: Callable[[Seen], None] = lambda seen: None
         self.delay_s = 0.0
         self.paths: dict[str, Fault] = {}
+        self.keeps = True
+        self.idle: set[socket.socket] = set()
         self.seen: list[Seen] = []
         self.closing = threading.Event()
         self._faults: list[Fault] = []
@@ -156,12 +172,16 @@ class FakeOllama:
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     def stop(self) -> None:
-        """Listen no more; connections that wait are let go."""
+        """Listen no more; connections that wait, for an answer or for a request, are let go."""
         if self._server is not None:
             self.closing.set()
             self._server.shutdown()
             self._server.server_close()
             self._server = None
+            for connection in list(self.idle):
+                with contextlib.suppress(OSError):  # its client was faster
+                    connection.shutdown(socket.SHUT_RDWR)
+            self.idle.clear()
 
     def __enter__(self) -> FakeOllama:
         self.start()

@@ -12,8 +12,9 @@ import sys
 import threading
 import time
 import unittest
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,18 +70,19 @@ class Outcome:
     seconds: float
 
 
-def system_at(server: FakeOllama) -> Any:
+@contextmanager
+def system_at(server: FakeOllama) -> Iterator[Any]:
     """The model of the fake server, opened."""
     system = model_triage.system(MODEL, SystemOptions(
         clock=Clock(), stop=StopWish(), say=lambda line: None, task=None, cases=(), host=server.host))
-    system.open()
-    return system
+    with closing(system):
+        system.open()
+        yield system
 
 
 def outcome_of(fault: Fault, limit_s: float = TIMEOUT_S) -> Outcome:
     """One trial against a server of its own that does this."""
-    with FakeOllama() as server:
-        system = system_at(server)
+    with FakeOllama() as server, system_at(server) as system:
         server.next(fault)
         start = time.monotonic()
         try:
@@ -146,15 +148,14 @@ class LooksOfTheServer(unittest.TestCase):
             for path in ("/api/tags", "/api/version"):
                 with self.subTest(name, path=path), FakeOllama() as server:
                     server.paths[path] = fault
-                    with self.assertRaises(Surroundings) as refused:
-                        system_at(server)
+                    with self.assertRaises(Surroundings) as refused, system_at(server):
+                        self.fail("it was opened")
                     self.assertTrue(str(refused.exception).isprintable())
                     self.assertLess(len(str(refused.exception)), 2000)
 
     def test_after_a_reply_the_trial_has_a_name_and_keeps_its_text(self) -> None:
         for name, fault in self.STRANGE.items():
-            with self.subTest(name), FakeOllama() as server:
-                system = system_at(server)
+            with self.subTest(name), FakeOllama() as server, system_at(server) as system:
                 server.paths["/api/tags"] = fault
                 with self.assertRaises(TrialError) as caught:
                     system.answer(Request("a", 1, 1, 1001, (), None, time.monotonic() + RUN_S))

@@ -11,7 +11,7 @@ from unittest import mock
 
 from benchkit.basics.clock import Clock, StopWish
 from benchkit.basics.errors import Interrupted
-from benchkit.network.carrier import Call, Ending
+from benchkit.network.calls import Call, Ending
 from benchkit.network.exchange import MOST_LINE_BYTES, Answer, Client, LineReader
 from benchkit.network.host import address_of
 from tests import fake_ollama
@@ -27,7 +27,9 @@ class Exchanges(unittest.TestCase):
         self.stop = StopWish()
 
     def client(self, host: str | None = None) -> Client:
-        return Client(address_of(host or self.server.host, "--host"), Clock(), self.stop)
+        client = Client(address_of(host or self.server.host, "--host"), Clock(), self.stop)
+        self.addCleanup(client.close)
+        return client
 
     def get(self, fault: Fault, limit_s: float = 2.0, read_line: LineReader | None = None) -> Answer:
         self.server.paths["/x"] = fault

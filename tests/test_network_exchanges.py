@@ -9,7 +9,7 @@ from benchkit.basics.clock import Clock, StopWish
 from benchkit.basics.errors import KitError, TrialError
 from benchkit.basics.values import Reply, Request
 from benchkit.network.asking import ask
-from benchkit.network.carrier import Call
+from benchkit.network.calls import Call
 from benchkit.network.exchange import Client
 from benchkit.network.host import address_of
 from benchkit.network.looking import NoAnswer
@@ -102,6 +102,7 @@ class RecordedExchanges(unittest.TestCase):
     def setUp(self) -> None:
         self.server = self.enterContext(FakeOllama())
         self.client = Client(address_of(self.server.host, "--host"), Clock(), StopWish())
+        self.addCleanup(self.client.close)
 
     def outcome(self, name: str, number: int = 0, limit_s: float = 5.0) -> Reply | TrialError:
         self.server.paths["/api/chat"] = played(name, number)

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import Reply, Timings, Usage
-from benchkit.network.carrier import Ending
+from benchkit.network.calls import Ending
 from benchkit.network.exchange import Answer
 from benchkit.network.ollama_replies import CHAT, ChatReading
 

@@ -8,7 +8,7 @@ from benchkit.basics.clock import Clock, StopWish
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import Reply, Usage
 from benchkit.network.asking import ask
-from benchkit.network.carrier import Call
+from benchkit.network.calls import Call
 from benchkit.network.exchange import Client
 from benchkit.network.host import address_of
 from benchkit.network.openai_replies import Completions, Signature
@@ -36,6 +36,7 @@ class RecordedCompletions(unittest.TestCase):
     def asked(self, name: str) -> Reply:
         self.server.paths[CHAT] = played(name)
         client = Client(address_of(self.server.host, "--host"), Clock(), StopWish())
+        self.addCleanup(client.close)
         return ask(client, self.completions.dialect, Call("POST", CHAT, b"{}"), time.monotonic() + 5)
 
     def test_a_whole_one_is_a_reply_and_signed(self) -> None:
@@ -44,7 +45,7 @@ class RecordedCompletions(unittest.TestCase):
                 reply = self.asked(name)
                 self.assertEqual((reply.output, reply.finish, reply.usage), (output, finish, usage))
                 self.assertEqual(self.completions.signature, SIGNED)
-                self.assertGreater(reply.latency_s or 0.0, reply.timings.first_token_s or 9.9)
+                self.assertGreaterEqual(reply.latency_s or 0.0, reply.timings.first_token_s or 9.9)
 
     def test_any_other_is_an_error(self) -> None:
         for name, (error_type, words, stops) in ERRORS.items():

@@ -6,7 +6,7 @@ import unittest
 
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import Reply, Timings, Usage
-from benchkit.network.carrier import Ending
+from benchkit.network.calls import Ending
 from benchkit.network.exchange import Answer
 from benchkit.network.openai_replies import CompletionReading, Completions, Signature
 from tests.fake_openai import data, delta, error

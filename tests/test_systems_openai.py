@@ -38,6 +38,7 @@ class WithServer(unittest.TestCase):
     def system(self, name: str = "toy.gguf", **changed: Any) -> OpenAISystem:
         system = load_system(f"openai:{name}", self.options(**changed), [])
         assert isinstance(system, OpenAISystem)
+        self.addCleanup(system.close)
         return system
 
     def opened(self, **changed: Any) -> OpenAISystem:
@@ -83,8 +84,10 @@ class Where(WithServer):
         self.opened(host=None, environment={"OPENAI_BASE_URL": f"http://{self.server.host}/v1"})
         self.opened(environment={"OPENAI_BASE_URL": "http://127.0.0.1:1"})
         with mock.patch.dict("os.environ", {"OPENAI_BASE_URL": f"http://{self.server.host}"}):
-            OpenAISystem(Model("toy.gguf", GENERAL_OPTIONS), SystemOptions(
-                Clock(), StopWish(), self.said.append, None, ())).open()
+            system = OpenAISystem(Model("toy.gguf", GENERAL_OPTIONS), SystemOptions(
+                Clock(), StopWish(), self.said.append, None, ()))
+            self.addCleanup(system.close)
+            system.open()
         with self.assertRaisesRegex(Unusable, "^OPENAI_BASE_URL nowhere:x: the port"):
             self.system(host=None, environment={"OPENAI_BASE_URL": "nowhere:x"})
 
@@ -373,6 +376,7 @@ class OllamaForAnyTask(unittest.TestCase):
         with fake_ollama.FakeOllama() as server:
             system = load_system("ollama:smollm2:135m", SystemOptions(
                 Clock(), StopWish(), print, None, (), environment={"OLLAMA_HOST": server.host}), [])
+            self.addCleanup(system.close)
             self.assertIsInstance(system, OllamaSystem)
             system.open()
             self.assertEqual(system.settings()["digest"], fake_ollama.DIGEST)

@@ -14,10 +14,11 @@ from typing import Protocol
 from benchkit.basics.clock import Clock, StopWish
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import Reply
-from benchkit.network.carrier import Call, Ending, quoted
-from benchkit.network.exchange import SLICE_S, Answer, Client, LineReader
+from benchkit.network.calls import Call, Ending, quoted
+from benchkit.network.exchange import Answer, Client, LineReader
 from benchkit.network.host import Address
 from benchkit.network.rest import asked_wait
+from benchkit.network.waiting import SLICE_S
 
 MOST_TEXT_BYTES = 512 * 1024
 BUSY_WAITS_S = (0.5, 1.0, 2.0, 4.0, 8.0)

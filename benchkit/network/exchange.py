@@ -1,26 +1,30 @@
-"""One request to a server, on a connection of its own, with one total deadline.
+"""One request to a server, with one total deadline, carried out by the thread that asks.
 
-A daemon thread carries the bytes (carrier.py); the thread that asked waits in slices, so that a signal or the
-deadline ends the wait whatever the server does: a socket timeout bounds neither endless headers nor a slow drip.
-Nothing goes through a proxy, no redirect is followed, and what a server may send is bounded.
-What does not live here: what the bytes mean (ollama_replies.py), retries (asking.py).
+That thread waits in slices, so that a signal or the deadline ends the wait whatever the server does, endless headers
+and a slow drip included. Nothing goes through a proxy, no redirect is followed, and what a server may send is bounded.
+The connection is kept for the next request where the answer has left it fit for that; a request that is given up
+closes it, so that the server notices.
+What does not live here: what the bytes mean (ollama_replies.py), retries (asking.py), sockets (connections.py).
 """
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from benchkit.basics.clock import Clock, StopWish
-from benchkit.network.carrier import Call, Carrier, Data, End, Ending, Event, Head, Sent
+from benchkit.network.calls import Call, Ending, quoted
+from benchkit.network.connections import Connection, Connections, NotReached
 from benchkit.network.host import Address
+from benchkit.network.responses import ResponseReader
 from benchkit.network.rest import Rest
+from benchkit.network.waiting import DeadlinePassed, Waiting
 
-SLICE_S = 0.1
+MOST_STREAM_BYTES = 32 * 2**20  # a token of 4 letters comes in a line of about 130 bytes
 MOST_LINE_BYTES = 13 * 2**18
 """Of a line or a whole body: a text of 512 KiB with every letter escaped fits; parsing takes up to 28 times as much."""
+END_S = 0.05
+"""So long after the last line that is wanted, its answer may come to its end: Ollama sends that in another packet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,91 +57,163 @@ r"""Takes one line of a 200 reply (without "\n") and when it came; says whether 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Sends requests to one server. `rest` is how long that wants to be left alone, for all that ask it."""
+    """Sends requests to one server, for all threads that ask it.
+
+    `rest` is how long that wants to be left alone, `connections` those that are kept; `close` lets go of them.
+    """
 
     address: Address
     clock: Clock
     stop: StopWish
     rest: Rest = field(default_factory=Rest)
+    connections: Connections = field(default_factory=Connections)
 
     def send(self, call: Call, deadline: float, read_line: LineReader | None = None,
              while_waiting: Callable[[], None] = lambda: None) -> Answer:
         """The answer, at `deadline` (monotonic seconds) at the latest; `while_waiting` is called in slices of 0.1 s.
 
-        Raises Interrupted within a slice of a signal, and whatever `read_line` raises; the connection is shut.
+        Raises Interrupted within a slice of a signal, and whatever `read_line` raises; the connection is closed.
         """
-        carrier = Carrier(self.address, call, self.clock, deadline)
-        threading.Thread(target=carrier.run, daemon=True).start()
-        arrivals = _Arrivals(read_line, self.address)
+        waiting = Waiting(self.clock, self.stop, deadline, while_waiting)
+        kept = self.connections.take(self.address, self.clock.monotonic(), is_look=call.is_look)
+        if kept is not None:
+            arrivals = self._carried(kept, call, read_line, waiting)
+            if not (arrivals.were_none and call.is_look):
+                return arrivals.answer()
         try:
-            while not arrivals.is_over:
-                self.stop.raise_if_wished()
-                left = deadline - self.clock.monotonic()
-                if left <= 0:
-                    return arrivals.answer(End(Ending.TIMEOUT, self.clock.monotonic()))
-                try:
-                    arrivals.take(carrier.events.get(timeout=min(SLICE_S, left)))
-                except queue.Empty:
-                    while_waiting()
-            return arrivals.answer()
+            made = self.connections.open(self.address, waiting)
+        except NotReached as error:
+            return Answer(error.ending, detail=error.detail, ended_at=self.clock.monotonic())
+        except DeadlinePassed:
+            return Answer(Ending.TIMEOUT, ended_at=self.clock.monotonic())
+        return self._carried(made, call, read_line, waiting).answer()
+
+    def close(self) -> None:
+        """Let go of the connections that wait for a next request; none is kept any more."""
+        self.connections.close()
+
+    def _carried(self, connection: Connection, call: Call, read_line: LineReader | None, waiting: Waiting) -> _Arrivals:
+        """What came over this connection, which is kept or closed then."""
+        arrivals, is_kept = _Arrivals(read_line, self.address), False
+        try:
+            self._fill(arrivals, connection, call, waiting)
+            is_kept = arrivals.ending in (Ending.WHOLE, Ending.ENOUGH) and self._brings_its_end(
+                arrivals.response, connection)
         finally:
-            carrier.shut()
+            if not is_kept:
+                connection.close()
+        if connection.was_used and arrivals.were_none:
+            self.connections.distrust()
+        elif connection.was_used and call.is_look:
+            self.connections.prove()
+        if is_kept:
+            self.connections.give_back(connection, self.address, self.clock.monotonic())
+        return arrivals
+
+    def _fill(self, arrivals: _Arrivals, connection: Connection, call: Call, waiting: Waiting) -> None:
+        """Send and read until there is an ending."""
+        arrivals.sent_at = self.clock.monotonic()
+        try:
+            connection.send(_request(self.address, call, is_last=not self.connections.are_kept), waiting)
+            while arrivals.ending is None:
+                data = connection.receive(waiting)
+                arrivals.take(data, self.clock.monotonic())
+        except OSError:
+            arrivals.end(Ending.CUT, self.clock.monotonic())
+        except DeadlinePassed:
+            arrivals.end(Ending.TIMEOUT, self.clock.monotonic())
+
+    def _brings_its_end(self, response: ResponseReader, connection: Connection) -> bool:
+        """Whether another request may follow; what is left of the answer is passed over, but not for long."""
+        if not response.can_be_kept or not self.connections.are_kept:
+            return False
+        shortly = Waiting(self.clock, self.stop, self.clock.monotonic() + END_S)
+        try:
+            while response.end is None:
+                response.take_or_close(connection.receive(shortly))
+        except OSError:
+            return False
+        except DeadlinePassed:
+            self.connections.distrust()
+        return response.leaves_a_connection
 
 
 class _Arrivals:
-    """What the waiting thread makes of the events: lines for the reader of a 200, else a body."""
+    """What the waiting thread makes of a response: lines for the reader of a 200, else a body."""
 
     def __init__(self, read_line: LineReader | None, address: Address) -> None:
-        self.read_line, self.address = read_line, address
+        self._read_line, self._address = read_line, address
+        self.response = ResponseReader()
+        self.ending: Ending | None = None
         self.sent_at: float | None = None
-        self.last_at: float | None = None
-        self.status: int | None = None
-        self.retry_after: str | None = None
-        self.kept = bytearray()
-        self.end: End | None = None
+        self._ended_at: float | None = None
+        self._last_at: float | None = None
+        self._read = 0
+        self._kept = bytearray()
 
     @property
-    def is_over(self) -> bool:
-        return self.end is not None
+    def were_none(self) -> bool:
+        """Whether the connection ended before anything came."""
+        return self.ending is Ending.CUT and not self.response.has_begun
 
-    def answer(self, end: End | None = None) -> Answer:
-        end = end or self.end
-        assert end is not None
-        body = b"" if self._is_read_in_lines else self.address.without_secret(bytes(self.kept))
-        return Answer(end.ending, self.status, body, end.detail, self.sent_at, end.at, self.retry_after)
+    def answer(self) -> Answer:
+        """All of it, once it has ended."""
+        assert self.ending is not None
+        head, end = self.response.head, self.response.end
+        body = b"" if self._is_read_in_lines else self._address.without_secret(bytes(self._kept))
+        detail = ""
+        if end is not None and end.ending is self.ending:
+            detail = end.detail or quoted(self._address.without_secret(end.said))
+        return Answer(self.ending, head.status if head else None, body, detail, self.sent_at, self._ended_at,
+                      head.retry_after if head else None)
 
-    def take(self, event: Event) -> None:
-        match event:
-            case Sent(at):
-                self.sent_at = at
-            case Head(status, retry_after):
-                self.status, self.retry_after = status, retry_after
-            case Data(data, at):
-                self.last_at = at
-                self._take_data(data, at)
-            case End():
-                self._take_end(event)
+    def take(self, data: bytes, at: float) -> None:
+        """Take what came at `at`; nothing is the end of the connection. Raises what the reader of lines does."""
+        body = self.response.take_or_close(data)
+        if body:
+            self._last_at = at
+            self._take_body(body, at)
+        end = self.response.end
+        if end is not None and self.ending is None:
+            self.end(end.ending, at)
+            if end.ending in (Ending.WHOLE, Ending.CLOSED) and self._is_read_in_lines:
+                self._take_lines([self._kept], self._last_at or at)  # a last line may lack its newline
+
+    def end(self, ending: Ending, at: float) -> None:
+        """That is how it ends."""
+        self.ending, self._ended_at = ending, at
 
     @property
     def _is_read_in_lines(self) -> bool:
-        return self.read_line is not None and self.status == 200
+        head = self.response.head
+        return self._read_line is not None and head is not None and head.status == 200
 
-    def _take_data(self, data: bytes, at: float) -> None:
-        self.kept += data
-        if self._is_read_in_lines and b"\n" in data:
-            *lines, self.kept = self.kept.split(b"\n")
+    def _take_body(self, body: bytes, at: float) -> None:
+        self._read += len(body)
+        self._kept += body
+        if self._is_read_in_lines and b"\n" in body:
+            *lines, self._kept = self._kept.split(b"\n")
             self._take_lines(lines, at)
-        if len(self.kept) > MOST_LINE_BYTES:
-            self.end = End(Ending.TOO_LARGE, at)
+        if self.ending is None and (len(self._kept) > MOST_LINE_BYTES or self._read > MOST_STREAM_BYTES):
+            self.end(Ending.TOO_LARGE, at)
 
     def _take_lines(self, lines: list[bytearray], at: float) -> None:
-        assert self.read_line is not None
+        assert self._read_line is not None
         for line in lines:
-            if line.strip() and self.read_line(bytes(line), at):
-                self.end = End(Ending.ENOUGH, at)
+            if line.strip() and self._read_line(bytes(line), at):
+                self.end(Ending.ENOUGH, at)
                 return
 
-    def _take_end(self, end: End) -> None:
-        self.end = end
-        if end.ending in (Ending.WHOLE, Ending.CLOSED) and self._is_read_in_lines:
-            self._take_lines([self.kept], self.last_at or end.at)  # a last line may lack its newline
+
+def _request(address: Address, call: Call, *, is_last: bool) -> bytes:
+    """The request as it is sent; after the last one the server is to close the connection."""
+    headers = {"Host": address.host_and_port, "Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "benchkit"}
+    if is_last:
+        headers["Connection"] = "close"
+    if call.body is not None:
+        headers["Content-Type"], headers["Content-Length"] = "application/json", str(len(call.body))
+    if address.authorization is not None:
+        headers["Authorization"] = address.authorization
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    start = f"{call.method} {address.prefix}{call.path} HTTP/1.1\r\n"
+    return f"{start}{head}\r\n".encode("ascii") + (call.body or b"")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from benchkit.basics.strict_json import parse
 from benchkit.basics.values import JSON
-from benchkit.network.carrier import Ending, quoted
+from benchkit.network.calls import Ending, quoted
 from benchkit.network.exchange import Answer
 
 

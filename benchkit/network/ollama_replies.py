@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import JSON, Reply, Timings, Usage
 from benchkit.network.asking import Dialect
-from benchkit.network.carrier import quoted
+from benchkit.network.calls import quoted
 from benchkit.network.exchange import Answer
 from benchkit.network.reply_texts import ReplyTexts, broken_off, object_of, too_long_message, unended
 

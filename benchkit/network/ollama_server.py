@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from benchkit.basics.errors import NoServer, Surroundings
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON
-from benchkit.network.carrier import Call, Ending
+from benchkit.network.calls import Call, Ending
 from benchkit.network.exchange import Answer, Client
 from benchkit.network.looking import NoAnswer, json_fields, what_came
 

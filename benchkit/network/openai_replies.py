@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import JSON, Reply, Timings, Usage
 from benchkit.network.asking import BUSY, Dialect
-from benchkit.network.carrier import quoted
+from benchkit.network.calls import quoted
 from benchkit.network.exchange import Answer
 from benchkit.network.reply_texts import ReplyTexts, broken_off, object_of, too_long_message, unended
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON
-from benchkit.network.carrier import Call
+from benchkit.network.calls import Call
 from benchkit.network.exchange import Client
 from benchkit.network.host import Address
 from benchkit.network.looking import NoAnswer, json_fields, what_came

@@ -11,7 +11,7 @@ from benchkit.basics.errors import TrialError
 from benchkit.basics.strict_json import NotJson, parse
 from benchkit.basics.values import JSON
 from benchkit.network.asking import MOST_TEXT_BYTES, too_large
-from benchkit.network.carrier import Ending, quoted
+from benchkit.network.calls import Ending, quoted
 from benchkit.network.exchange import Answer
 
 _TOO_LONG = ("exceed_context_size_error", "exceeds the available context size", "exceeds the context length",

@@ -14,7 +14,7 @@ from benchkit.basics.errors import Surroundings, TrialError, Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Message, Reply, Request
 from benchkit.network.asking import ask
-from benchkit.network.carrier import Call
+from benchkit.network.calls import Call
 from benchkit.network.exchange import Client
 from benchkit.network.host import address_of
 from benchkit.network.looking import NoAnswer
@@ -122,7 +122,8 @@ class OllamaSystem:
         return reply
 
     def close(self) -> None:
-        """Nothing to let go of: each request had its own connection."""
+        """Let go of the connections to the server."""
+        self._client.close()
 
     def _now(self) -> float:
         return self._client.clock.monotonic()

@@ -15,7 +15,7 @@ from benchkit.basics.errors import NoServer, Surroundings, TrialError, Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Message, Reply, Request
 from benchkit.network.asking import ask
-from benchkit.network.carrier import Call
+from benchkit.network.calls import Call
 from benchkit.network.exchange import Client
 from benchkit.network.host import Address, address_of, with_key
 from benchkit.network.looking import NoAnswer
@@ -137,7 +137,8 @@ class OpenAISystem:
         return reply
 
     def close(self) -> None:
-        """Nothing to let go of: each request had its own connection."""
+        """Let go of the connections to the server."""
+        self._client.close()
 
     def _now(self) -> float:
         return self._around.clock.monotonic()

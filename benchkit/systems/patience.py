@@ -10,7 +10,7 @@ from dataclasses import replace
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import Message, Reply, Request
 from benchkit.network.asking import Dialect, ask
-from benchkit.network.carrier import Call, Ending
+from benchkit.network.calls import Call, Ending
 from benchkit.network.exchange import Client
 from benchkit.systems.system import SystemOptions
 
