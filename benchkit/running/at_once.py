@@ -1,14 +1,15 @@
-"""Running cells, several at once: as many threads ask, and the one that called starts, records and tells.
+"""Running cells, several at once: as many threads ask, and the one that called records and tells.
 
-Trials start in the order of the plan and end in any. What has ended by the time the log is written is written
-together, with one sync, and told only then; meanwhile the freed threads are asking again. So there are never more
-trials than twice the number at once that a kill could cost. What does not live here: one trial (engine.py).
+Trials start in the order of the plan and end in any. A thread whose trial has ended takes the next one itself, so that
+the server is not left waiting for the disk; what has ended by the time the log is written is written together, with
+one sync, and told only then. There are never more trials than twice the number at once that a kill could cost.
+What does not live here: one trial (engine.py).
 """
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchkit.basics.clock import Clock
@@ -29,52 +30,124 @@ class _Ended:
     error: Exception | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Trying:
+    """How a cell is tried, and how many may be tried now."""
+
+    try_one: Callable[[Assignment], tuple[TrialLine, str | None]]
+    lanes: Callable[[], int]
+
+
 def run_at_once(
     assignments: Iterable[Assignment], answering: Mapping[str, Answering], ways: Ways, limits: Limits, clock: Clock,
     lanes: Callable[[], int],
 ) -> Stopped:
     """Run cells with up to `lanes` of them under way, until `run_trials` would stop; those under way are finished.
 
-    How many may be under way is asked before each start, for a server may go while others stay.
+    How many may be under way is asked before each start, for a server may go while others stay. The witness is told of
+    a start by whichever thread starts, one at a time, and of what is recorded by the thread that called.
 
     A system is prepared when nothing else is under way. Raises as `run_trials`, after what ended is recorded.
     """
     def try_one(assignment: Assignment) -> tuple[TrialLine, str | None]:
         return try_cell(assignment, answering[assignment.cell.system], limits, clock)
 
-    workers = _Workers(try_one, lanes)
-    try:
-        return _Run(iter(assignments), workers, ways, limits, clock).until_it_stops()
-    finally:
-        workers.dismiss()
+    return _Run(iter(assignments), _Trying(try_one, lanes), ways, limits, clock).until_it_stops()
 
 
-class _Workers:
-    """Threads that try cells. They are daemons: a run that is left at once waits for none of them."""
+class _Run:
+    """One run. What its threads share is read and changed under the lock only."""
 
-    def __init__(self, try_one: Callable[[Assignment], tuple[TrialLine, str | None]], most: Callable[[], int]) -> None:
-        self._try, self._most = try_one, most
-        self._given: queue.SimpleQueue[Assignment | None] = queue.SimpleQueue()
-        self._ended: queue.SimpleQueue[_Ended] = queue.SimpleQueue()
-        self._threads = 0
-        self.under_way = 0
+    def __init__(
+        self, assignments: Iterator[Assignment], trying: _Trying, ways: Ways, limits: Limits, clock: Clock,
+    ) -> None:
+        self._assignments, self._trying, self._ways = assignments, trying, ways
+        self._limits, self._clock = limits, clock
+        self._ended: queue.SimpleQueue[TrialLine | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._next = next(assignments, None)
+        self._under_way = self._unrecorded = 0
+        self._system: str | None = None
+        self._stopped: Stopped | None = None
+        self._error: Exception | None = None
 
-    @property
-    def are_busy(self) -> bool:
-        """Whether none of them is free."""
-        return self.under_way >= self._most()
+    def until_it_stops(self) -> Stopped:
+        """Start what may start, record what has ended, wait for more to end, and so on."""
+        try:
+            while self._start():
+                self._record(self._take())
+        finally:
+            with self._lock:
+                self._stopped = self._stopped or Stopped("done")  # also for threads that are still asking
+        if self._error is not None:
+            raise self._error
+        self._limits.stop.raise_if_wished()
+        return self._stopped
 
-    def give(self, assignment: Assignment) -> None:
-        """Start a trial."""
-        self.under_way += 1
-        if self._threads < self.under_way:
-            self._threads += 1
-            threading.Thread(target=self._work, daemon=True, name=f"trials {self._threads}").start()
-        self._given.put(assignment)
+    def _start(self) -> bool:
+        """Start a thread for each trial that may start now; whether any is under way or unrecorded."""
+        while True:
+            with self._lock:
+                assignment = self._taken(may_prepare=True)
+                if assignment is None:
+                    return self._under_way + self._unrecorded > 0
+            # daemons: a run that is left at once waits for none of them
+            threading.Thread(target=self._work, args=(assignment,), daemon=True, name="trials").start()
 
-    def take(self) -> list[_Ended]:
-        """Wait until a trial has ended; all that have."""
-        ended: list[_Ended] = []
+    def _work(self, assignment: Assignment | None) -> None:
+        """Try a cell, and then the next for as long as there is one that may start."""
+        while assignment is not None:
+            ended = self._tried(assignment)
+            try:
+                with self._lock:
+                    self._heed(ended)
+                    assignment = self._taken(may_prepare=False)
+            finally:
+                self._ended.put(ended.line)
+
+    def _tried(self, assignment: Assignment) -> _Ended:
+        try:
+            return _Ended(*self._trying.try_one(assignment))
+        except Exception as error:  # noqa: BLE001 - the thread that called raises it again
+            return _Ended(error=error)
+
+    def _taken(self, *, may_prepare: bool) -> Assignment | None:
+        """The next trial, started as far as the run goes; None if none may start now."""
+        taken = self._next
+        if taken is None or not self._may_start(taken.cell.system):
+            return None
+        if taken.cell.system != self._system:
+            if not may_prepare:
+                return None
+            self._ways.prepare(taken.cell.system)
+            self._system = taken.cell.system
+        self._ways.witness.starts(taken)
+        self._under_way += 1
+        self._next = next(self._assignments, None)
+        return taken
+
+    def _may_start(self, system: str) -> bool:
+        """Whether a trial of that system may start now; the budget that ends here ends the run."""
+        if self._stopped or self._error or self._limits.stop.signal is not None:
+            return False
+        most, not_recorded = self._trying.lanes(), self._under_way + self._unrecorded
+        is_first, is_other = self._system is None, system != self._system
+        if self._under_way >= most or not_recorded >= 2 * most or (is_other and not_recorded):
+            return False
+        if not is_first and self._limits.budget.is_over(self._clock.monotonic()):
+            self._stopped = Stopped("budget")
+        return self._stopped is None
+
+    def _heed(self, ended: _Ended) -> None:
+        self._under_way -= 1
+        self._unrecorded += ended.line is not None
+        self._error = self._error or ended.error
+        if ended.sentence is not None and (self._stopped is None or self._stopped.sentence is None):
+            self._stopped = Stopped("error", ended.sentence)
+
+    def _take(self) -> list[TrialLine]:
+        """Wait until a trial has ended; the lines of all that have."""
+        ended: list[TrialLine | None] = []
         while not ended:
             try:
                 ended.append(self._ended.get(timeout=SLICE_S))
@@ -82,83 +155,13 @@ class _Workers:
                 continue
         while not self._ended.empty():
             ended.append(self._ended.get())
-        self.under_way -= len(ended)
-        return ended
+        return [line for line in ended if line is not None]
 
-    def dismiss(self) -> None:
-        """Let the threads end, each once its trial has."""
-        for _ in range(self._threads):
-            self._given.put(None)
-
-    def _work(self) -> None:
-        while (assignment := self._given.get()) is not None:
-            try:
-                line, sentence = self._try(assignment)
-                self._ended.put(_Ended(line, sentence))
-            except Exception as error:  # noqa: BLE001 - the thread that waits raises it again
-                self._ended.put(_Ended(error=error))
-
-
-class _Run:
-    """One run, told from the thread that started it."""
-
-    def __init__(
-        self, assignments: Iterator[Assignment], workers: _Workers, ways: Ways, limits: Limits, clock: Clock,
-    ) -> None:
-        self._assignments, self._workers, self._ways = assignments, workers, ways
-        self._limits, self._clock = limits, clock
-        self._next = next(assignments, None)
-        self._ended: list[TrialLine] = []
-        self._system: str | None = None
-        self._stopped: Stopped | None = None
-        self._error: Exception | None = None
-
-    def until_it_stops(self) -> Stopped:
-        """Start what may start, record what has ended meanwhile, wait for more to end, and so on."""
-        while True:
-            while self._may_start():
-                self._start()
-            self._record()
-            if self._workers.under_way:
-                self._heed(self._workers.take())
-            elif not self._may_start():
-                break
-        if self._error is not None:
-            raise self._error
-        self._limits.stop.raise_if_wished()
-        return self._stopped or Stopped("done")
-
-    def _may_start(self) -> bool:
-        """Whether the next trial may start now; the budget that ends here ends the run."""
-        if self._next is None or self._stopped or self._error or self._limits.stop.signal is not None:
-            return False
-        is_first, is_other = self._system is None, self._next.cell.system != self._system
-        if self._workers.are_busy or (is_other and (self._workers.under_way or self._ended)):
-            return False
-        if not is_first and self._limits.budget.is_over(self._clock.monotonic()):
-            self._stopped = Stopped("budget")
-        return self._stopped is None
-
-    def _start(self) -> None:
-        assert self._next is not None
-        self._system = self._next.cell.system
-        self._ways.prepare(self._system)
-        self._ways.witness.starts(self._next)
-        self._workers.give(self._next)
-        self._next = next(self._assignments, None)
-
-    def _record(self) -> None:
-        lines, self._ended = self._ended, []
+    def _record(self, lines: Sequence[TrialLine]) -> None:
         with self._ways.together():
             for line in lines:
                 self._ways.record(line)
+        with self._lock:
+            self._unrecorded -= len(lines)
         for line in lines:
             self._ways.witness.recorded(line)
-
-    def _heed(self, ended: Iterable[_Ended]) -> None:
-        for one in ended:
-            self._error = self._error or one.error
-            if one.line is not None:
-                self._ended.append(one.line)
-            if one.sentence is not None and (self._stopped is None or self._stopped.sentence is None):
-                self._stopped = Stopped("error", one.sentence)
