@@ -1,6 +1,6 @@
 """What a trial costs beside its server: one at a time, 8 at once, and where there is nothing to wait for.
 
-    python3 -m benchmarks.overhead                     about two minutes
+    python3 -m benchmarks.overhead                     about three minutes
     python3 -m benchmarks.overhead --rounds 9          more rounds, narrower ranges
     python3 -m benchmarks.overhead --kit ../before     the doors of another folder, for a comparison
 
@@ -163,7 +163,7 @@ def _milliseconds(seconds: Sequence[float]) -> str:
 def measure(kit: Path, folder: Path, seconds: float, rounds: int, size: int) -> dict[str, list[Slope]]:
     """The slopes of each kind of run; `size` is the number of trials of the smaller run one at a time."""
     def served(at_once: int) -> Callable[[], Slope]:
-        trials = (size * at_once, 5 * size * at_once)
+        trials = (size * at_once, 11 * size * at_once)
         return lambda: slope_with_server(kit, folder, seconds, at_once, trials)
 
     def instant(before: Sequence[str]) -> Callable[[], Slope]:
