@@ -80,10 +80,10 @@ class Run:
     def cost(self, trials: int, planned: int) -> Cost:
         """Run so many trials of the plan, into a log of their own."""
         with tempfile.TemporaryDirectory(dir=self.folder) as name:
-            door = [sys.executable, *self.before, self.kit / "bench.py", "--system", self.system, *self.flags]
-            what = ["--task", "triage_task", "--cases", self.kit / "cases.json", "--log", "log.jsonl", "--quiet"]
+            what = ["--system", self.system, "--task", "triage_task", "--cases", str(self.kit / "cases.json")]
             size = ["--trials", str(-(-planned // self._cases())), "--limit", str(trials)]
-            return cost_of([*door, *what, *size], Path(name))
+            return cost_of([sys.executable, *self.before, self.kit / "bench.py", *what, *size, "--log", "log.jsonl",
+                            "--quiet", *self.flags], Path(name))
 
     def _cases(self) -> int:
         cases = json.loads((self.kit / "cases.json").read_text(encoding="utf-8"))["cases"]

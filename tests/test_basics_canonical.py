@@ -12,6 +12,7 @@ from benchkit.basics.canonical import (
     digest,
     is_whole,
     request_of,
+    requests_with,
     short_digest,
     text_digest,
 )
@@ -55,6 +56,12 @@ class WhatBinds(unittest.TestCase):
         others = {request_of("b" * 16, {"t": 1.0}, 1001), request_of("a" * 16, {"t": 1}, 1001),
                   request_of("a" * 16, {"t": 1.0}, 1002), request_of("a" * 16, {"t": 1.0}, 1001)}
         self.assertEqual(4, len(others))
+
+    def test_many_requests_with_the_same_settings_are_bound_as_each_by_itself(self) -> None:
+        for settings in ({}, {"z": 1, "a": [1.5, None, {"b": "é\u2028\"\\"}]}):
+            one = requests_with(settings)
+            for ask, seed in (("a" * 16, 1001), ("0123456789abcdef", 1002)):
+                self.assertEqual(request_of(ask, settings, seed), one(ask, seed))
 
 
 class ClosedLines(unittest.TestCase):

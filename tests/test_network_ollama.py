@@ -374,6 +374,16 @@ class Answering(WithServer):
 
 
 class StillTheSameModel(WithServer):
+    def test_a_list_of_models_that_says_the_same_is_not_read_again_and_one_that_says_another_thing_is(self) -> None:
+        system = self.opened()
+        with mock.patch("benchkit.network.looking.parse", side_effect=AssertionError):
+            system.answer(self.request())
+        self.server.models["other:1b"] = OTHER
+        system.answer(self.request())
+        self.server.models["smollm2:135m"] = OTHER
+        with self.assertRaisesRegex(TrialError, OTHER):
+            system.answer(self.request())
+
     def test_another_digest_after_a_reply_is_a_changed_model_and_ends_the_run(self) -> None:
         system = self.opened()
         whole = system.answer(self.request())

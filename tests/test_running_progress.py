@@ -58,7 +58,10 @@ class World:
 
     def __init__(self, stream: Screen | None = None, ahead: Ahead = AHEAD) -> None:
         self.now, self.said = 0.0, list[str]()
-        self.progress = Progress(ahead, Verdicts(verdict), Around(stream, self.said.append, lambda: self.now))
+        around = Around(stream or Screen(), self.said.append, lambda: self.now)
+        self.progress = Progress(ahead, Verdicts(verdict), around)
+        if stream is None:
+            self.progress.__exit__()  # nothing ticks: the test asks for lines itself
 
     def trial(self, outcome: Outcome, case: str = "dev-001", takes_s: float = 2.0) -> None:
         cell = Cell("toys:robot", case, 1)
@@ -178,8 +181,15 @@ class OnAStream(unittest.TestCase):
             Event().wait(0.05)
         self.assertEqual("", stream.getvalue())
 
-    def test_quiet_shows_nothing_and_a_stream_that_breaks_stops_nothing(self) -> None:
-        World(None).trial(Reply("yes"))
+    def test_quiet_judges_nothing_and_says_only_what_must_be_seen(self) -> None:
+        world, judged = World(), list[str]()
+        verdicts = Verdicts(lambda case, output: judged.append(case) or "pass")  # type: ignore[func-returns-value]
+        with Progress(AHEAD, verdicts, Around(None, world.said.append, lambda: 0.0)) as world.progress:
+            for _ in range(5):
+                world.trial(Reply(""))
+        self.assertEqual(([], [ALL_EMPTY]), (judged, world.said))
+
+    def test_a_stream_that_breaks_stops_nothing(self) -> None:
         for is_terminal in (False, True):
             stream = Screen(is_terminal, breaks=True)
             self.shown(stream, "TERMINAL" if is_terminal else "PLAIN", stream.has_been_tried)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from benchkit.basics.values import JSON, Message
 
@@ -47,6 +47,12 @@ def ask_of(messages: Sequence[Message], schema: Mapping[str, JSON] | None) -> st
 def request_of(ask: str, settings: Mapping[str, JSON], seed: int) -> str:
     """What binds a reply to its cell: 16 hex digits over {ask, settings, seed}."""
     return short_digest({"ask": ask, "settings": settings, "seed": seed})
+
+
+def requests_with(settings: Mapping[str, JSON]) -> Callable[[str, int], str]:
+    """`request_of` with these settings, as a function of ask (16 hex digits) and seed: their text is made once."""
+    behind = canonical(settings)
+    return lambda ask, seed: sha256_hex(f'{{"ask":"{ask}","seed":{seed},"settings":{behind}}}'.encode("ascii"))[:16]
 
 
 def close_line(value: Mapping[str, JSON]) -> bytes:

@@ -31,8 +31,10 @@ class Clock:
 def stamp_of(seconds: float) -> str:
     """Seconds since 1970 as UTC with milliseconds and Z."""
     milliseconds = int(seconds * 1000)
-    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(milliseconds // 1000))
-    return f"{whole}.{milliseconds % 1000:03d}Z"
+    # not strftime, which looks for a change of the time zone each time
+    at = time.gmtime(milliseconds // 1000)
+    day = f"{at.tm_year:04d}-{at.tm_mon:02d}-{at.tm_mday:02d}"
+    return f"{day}T{at.tm_hour:02d}:{at.tm_min:02d}:{at.tm_sec:02d}.{milliseconds % 1000:03d}Z"
 
 
 @dataclass(frozen=True, slots=True)

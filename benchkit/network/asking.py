@@ -60,6 +60,10 @@ class _Tally:
     retries: int = 0
     waited_s: float = 0.0
 
+    def told_of(self, reply: Reply) -> Reply:
+        """The reply with what was tried before it."""
+        return replace(reply, retries=self.retries, waited_s=self.waited_s) if self.retries or self.waited_s else reply
+
 
 def ask(client: Client, dialect: Dialect, call: Call, deadline: float,
         while_waiting: Callable[[], None] = lambda: None) -> Reply:
@@ -74,7 +78,7 @@ def ask(client: Client, dialect: Dialect, call: Call, deadline: float,
             wait_s = _wait_before_retry(answer, tally.retries, client)
             if wait_s is None or client.clock.monotonic() + wait_s >= deadline:
                 reply = _checked(_reply_of(answer, reading, dialect), client.address)
-                return replace(reply, retries=tally.retries, waited_s=tally.waited_s)
+                return tally.told_of(reply)
             if answer.status in BUSY:
                 # whoever else asks this server now would only lengthen its queue
                 client.rest.ask_for(client.clock.monotonic() + wait_s)

@@ -31,6 +31,13 @@ class Address:
     prefix: str = ""
     userinfo: str | None = field(default=None, repr=False)
     key: str | None = field(default=None, repr=False)
+    _hidden: Hidden = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Make once what every line of every reply is held against."""
+        _, _, sent = (self.authorization or "").partition(" ")
+        _, _, password = (self.userinfo or "").partition(":")
+        object.__setattr__(self, "_hidden", Hidden((sent, self.userinfo or "", password)))
 
     @property
     def host_and_port(self) -> str:
@@ -64,12 +71,6 @@ class Address:
     def without_secret(self, data: bytes) -> bytes:
         """What a server sent, with a mark where it repeats what was sent to it in confidence."""
         return self._hidden.data(data)
-
-    @property
-    def _hidden(self) -> Hidden:
-        _, _, sent = (self.authorization or "").partition(" ")
-        _, _, password = (self.userinfo or "").partition(":")
-        return Hidden((sent, self.userinfo or "", password))
 
     @property
     def candidates(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ OLDEST = (0, 13, 0)
 _NUMBERS = re.compile(r"v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _LOOK_S = 10.0
+_TAGS, _PS = Call("GET", "/api/tags"), Call("GET", "/api/ps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +73,32 @@ def version_of(client: Client, named_by: str = "--host or OLLAMA_HOST") -> str:
     return shown_line(version, 100)
 
 
+class Installed:
+    """The models a server has. It is asked again after every reply, and read again only where it says another thing."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._last: tuple[bytes, tuple[Served, ...]] | None = None
+
+    def now(self, deadline: float) -> tuple[Served, ...]:
+        """The models. Raises NoAnswer."""
+        answer = self._client.send(_TAGS, deadline)
+        last = self._last
+        if last is not None and (answer.status, answer.body) == (200, last[0]) and answer.ending is Ending.WHOLE:
+            return last[1]
+        models = tuple(_served(entry) for entry in _models_in(answer, _TAGS))
+        self._last = (answer.body, models)
+        return models
+
+
 def installed(client: Client, deadline: float) -> tuple[Served, ...]:
     """The models the server has. Raises NoAnswer."""
-    return tuple(_served(entry) for entry in _models(client, "/api/tags", deadline))
+    return Installed(client).now(deadline)
 
 
 def running(client: Client, tag: str, deadline: float) -> Running | None:
     """What the server says of the loaded model; None if it does not list it. Raises NoAnswer."""
-    for entry in _models(client, "/api/ps", deadline):
+    for entry in _models_in(client.send(_PS, deadline), _PS):
         if tag in (entry.get("name"), entry.get("model")):
             length = entry.get("context_length")
             details = {**_details(entry), **{key: entry[key] for key in ("size", "size_vram") if key in entry}}
@@ -92,11 +111,10 @@ def find(models: Sequence[Served], tag: str) -> Served | None:
     return next((model for model in models if model.tag.casefold() == tag.casefold()), None)
 
 
-def _models(client: Client, path: str, deadline: float) -> list[Mapping[str, JSON]]:
-    answer = client.send(Call("GET", path), deadline)
+def _models_in(answer: Answer, call: Call) -> list[Mapping[str, JSON]]:
     models = json_fields(answer).get("models")
     if not isinstance(models, list) or not all(isinstance(entry, Mapping) for entry in models):
-        raise NoAnswer(f"GET {path}: {what_came(answer)}")
+        raise NoAnswer(f"GET {call.path}: {what_came(answer)}")
     return models
 
 

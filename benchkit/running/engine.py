@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from benchkit.basics.canonical import request_of
+from benchkit.basics.canonical import requests_with
 from benchkit.basics.clock import Budget, Clock, StopWish
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import JSON, ErrorFacts, Failure, Outcome, Reply, Request
@@ -36,11 +36,19 @@ class Witness(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """A system that is open, with what binds its replies: its settings, and the prompts by case."""
+    """A system that is open, with what binds its replies: its settings, and the prompts by case.
+
+    `request` makes of an ask and a seed what binds a reply to its cell.
+    """
 
     system: System
     settings: Mapping[str, JSON]
     prompts: Mapping[str, Prompt]
+    request: Callable[[str, int], str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Make the text of the settings once, not for every trial."""
+        object.__setattr__(self, "request", requests_with(self.settings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +119,7 @@ def try_cell(
     outcome, sentence = _outcome(answering.system, request, clock)
     slept = (clock.wall() - wall) - (clock.monotonic() - monotonic)
     return TrialLine(
-        cell=cell, attempt=assignment.attempt, request=request_of(prompt.ask, answering.settings, cell.seed),
+        cell=cell, attempt=assignment.attempt, request=answering.request(prompt.ask, cell.seed),
         started_at=started_at, outcome=outcome, slept_s=slept if slept > SLEPT_S else None), sentence
 
 

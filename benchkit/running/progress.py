@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import threading
 import unicodedata
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TextIO
@@ -46,11 +46,15 @@ class Around:
 
 
 class Progress:
-    """Counts what is recorded and shows it. A daemon thread ticks, so that a long trial shows life too."""
+    """Counts what is recorded and shows it. A daemon thread ticks, so that a long trial shows life too.
+
+    It also judges, so that no trial waits for that; where nothing is shown, nothing is judged.
+    """
 
     def __init__(self, ahead: Ahead, verdicts: Verdicts, around: Around) -> None:
         self._ahead, self._verdicts, self._around = ahead, verdicts, around
         self._screen = _screen_of(around.stream)
+        self._unjudged: deque[TrialLine] = deque()
         self._counts: Counter[str] = Counter()
         self._outputs = self._empty = 0
         self._start: float | None = None
@@ -77,10 +81,10 @@ class Progress:
 
     def recorded(self, line: TrialLine) -> None:
         """Count a trial that is in the log."""
+        if self._screen is not None:
+            self._unjudged.append(line)
         if isinstance(line.outcome, Failure):
-            self._counts["incomplete"] += 1
             return
-        self._counts[self._verdicts.of(line.cell.case, line.outcome.output)] += 1
         self._outputs += 1
         self._empty += not line.outcome.output
         if self._outputs == self._empty == EMPTY_OUTPUTS:
@@ -96,6 +100,8 @@ class Progress:
         return text + _current(self._current, LONGEST_CURRENT if columns is None else columns - width_of(text))
 
     def _told(self, has_rate: bool) -> str:
+        while self._unjudged:
+            self._counts[self._verdict(self._unjudged.popleft())] += 1
         counts, session = self._counts, self._counts.total()
         counted = ", ".join(f"{counts[word]} {word}" for word in self._verdicts.words)
         text = f"{self._ahead.recorded + session}/{self._ahead.planned} recorded; now {counted}"
@@ -105,6 +111,10 @@ class Progress:
             left = duration((self._ahead.chosen - session) / rate)
             text += f"; {rate:.3g}/s, {left} left" if has_rate else f"; {left} left"
         return text
+
+    def _verdict(self, line: TrialLine) -> str:
+        return "incomplete" if isinstance(line.outcome, Failure) else self._verdicts.of(
+            line.cell.case, line.outcome.output)
 
     def _tick(self) -> None:
         while self._screen is not None and not self._ended.wait(self._screen.every_s):

@@ -20,10 +20,10 @@ from benchkit.network.host import address_of
 from benchkit.network.looking import NoAnswer
 from benchkit.network.ollama_replies import chat_with
 from benchkit.network.ollama_server import (
+    Installed,
     Served,
     find,
     full_tag,
-    installed,
     is_cloud_name,
     running,
     version_of,
@@ -68,6 +68,7 @@ class OllamaSystem:
         self._dialect = chat_with(self._model.tag)
         self._around = options
         self._client = Client(address_of(given, given_as), options.clock, options.stop)
+        self._installed = Installed(self._client)
         self._digest = model.digest
         self._patience = Patience(self._client, self._gone)
 
@@ -77,7 +78,7 @@ class OllamaSystem:
             self._check_cloud("elsewhere")
         version = version_of(self._client, "--host or OLLAMA_HOST" if self._around.has_flags else "OLLAMA_HOST")
         try:
-            models = installed(self._client, self._now() + CHECK_S)
+            models = self._installed.now(self._now() + CHECK_S)
         except NoAnswer as error:
             raise Surroundings(f"the server at {self._client.address.url} does not list its models: {error}") from None
         served = find(models, self._model.tag)
@@ -169,7 +170,7 @@ class OllamaSystem:
     def _check_still_served(self, reply: Reply, deadline: float) -> None:
         """Raise TrialError (ModelChanged, Unreachable) unless the tag still means the digest that was opened."""
         try:
-            served = find(installed(self._client, self._patience.look_until(deadline)), self._model.tag)
+            served = find(self._installed.now(self._patience.look_until(deadline)), self._model.tag)
         except NoAnswer as error:
             message = f"the reply came, but the server then did not show its models ({error})"
             raise with_reply(TrialError("Unreachable", message, stops=self._gone(deadline)), reply) from None

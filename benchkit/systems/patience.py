@@ -61,7 +61,9 @@ class Patience:
             if error.type == "Unreachable":
                 error.stops = self._gone(deadline + waited_s)
             raise
-        return replace(reply, waited_s=reply.waited_s + waited_s), deadline + waited_s
+        if waited_s:
+            reply = replace(reply, waited_s=reply.waited_s + waited_s)
+        return reply, deadline + waited_s
 
     def look_until(self, deadline: float) -> float:
         """The end of a look at the server that belongs to a trial with this deadline."""
