@@ -293,7 +293,9 @@ class OfAModule(InAFolder):
             ("ollama:toy", ("ada", "bob", "http://ADA:11434/"), True),
             ("openai:toy", ("http://ada:1", "http://ada:1/v1"), True), ("ollama:toy", ("", "0.0.0.0"), True),
             ("openai:toy", ("https://ada/one", "https://ada/two"), False), ("ollama:toy", ("ada:1", "ada:2"), False),
-            ("ollama:toy", ("[::1]:1", "127.0.0.1:1"), False))
+            ("ollama:toy", ("[::1]:1", "127.0.0.1:1"), False), ("ollama:toy", ("[::1]:1", "[0:0::0:1]:1"), True),
+            ("ollama:toy", ("127.0.0.1:1", "[::ffff:127.0.0.1]:1"), True),
+            ("ollama:toy", ("127.0.0.1:1", "127.0.0.2:1"), False))
         for name, hosts, are_one in table:
             with self.subTest(hosts=hosts):
                 if are_one:

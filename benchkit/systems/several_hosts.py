@@ -203,8 +203,19 @@ def _default_port(name: str) -> int:
 
 def _server(address: Address) -> str:
     """A server by its address, however that is written."""
-    host = "127.0.0.1" if address.host == "localhost" else address.host
+    host = "127.0.0.1" if address.host == "localhost" else _one_spelling(address.host)
     return replace(address, host=host, prefix=address.prefix.removesuffix("/v1")).url
+
+
+def _one_spelling(host: str) -> str:
+    """A numeric host in its shortest form, an IPv4 address within an IPv6 one as itself; a name as it is."""
+    from ipaddress import ip_address
+
+    try:
+        found = ip_address(host)
+    except ValueError:
+        return host
+    return str(getattr(found, "ipv4_mapped", None) or found)
 
 
 def _called(place: Place, call: Callable[[System], Made]) -> Made:
