@@ -194,6 +194,25 @@ class WhatIsMissing(Shards):
         self.assertEqual({"good": 12, "rude": 12}, self.calls())
         self.assertIn("0 new cells, 0 of its 8", self.shards(1)[0])
 
+    def test_more_trials_are_shared_out_over_a_batch_that_is_merged(self) -> None:
+        self.shards(1, 2, 3)
+        self.merge()
+        self.job(trials="3")
+        self.shards(1, 2)
+        self.assertIn("are of different plans: trials 2, not 3; run the shard that plans fewer again",
+                      self.refused(f"merge {self.batch().name}"))
+        self.shards(3)
+        self.assertIn("36 of 36 planned cells merged, 0 left\ntrace self-consistent\n", self.merge())
+        self.assertEqual((36, 18), (len(set(self.ran())), self.calls()["good"]))
+        # over another number: the shards of before plan fewer trials for good
+        self.job(trials="4")
+        self.shards(*range(1, 5), of=4)
+        self.assertIn("48 of 48 planned cells merged, 0 left\ntrace self-consistent\n", self.merge())
+        self.assertEqual((48, 24), (len(set(self.ran())), self.calls()["good"]))
+        rows = self.judged()
+        self.well("run jobs/tiny.toml")
+        self.assertEqual(rows, self.judged())
+
     def test_a_batch_without_any_log_but_those_of_shards_says_what_to_do(self) -> None:
         self.shards(1)
         for command in ("report jobs/tiny.toml", "run jobs/tiny.toml", f"publish {self.batch().name}",

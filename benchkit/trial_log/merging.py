@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchkit.basics.canonical import canonical, request_of
@@ -44,7 +44,9 @@ class Merged:
 def merge_logs(
     paths: Sequence[Path], out: Path, accept_damage: bool = False, joins_systems: bool = False,
 ) -> Merged:
-    """Write the log that holds all that these logs hold. With `joins_systems` each may plan systems of its own.
+    """Write the log that holds all that these logs hold.
+
+    With `joins_systems` each may plan systems of its own, and of trials only logs of as many shards must plan the same.
 
     Raises Unusable: another plan or other settings, a cell with two outcomes, harmful damage (each by name), nothing
     recorded in any, another file at `out`; Surroundings if it cannot be written. Then nothing is changed.
@@ -61,19 +63,26 @@ def merge_logs(
 
 @dataclass(slots=True)
 class _Common:
-    """What all logs have in common, as the first of them has it; `plan` grows by systems where these are joined."""
+    """What all logs have in common, as the first of them has it; `plan` grows where systems are joined.
+
+    firsts  by number of shards, the first log of one and the trials that it plans
+    """
 
     path: Path
     plan: PlanLine
     settings: dict[str, Mapping[str, JSON]]
     asks: Mapping[str, str]
     joins_systems: bool
+    firsts: dict[int, tuple[Path, int]] = field(default_factory=dict)
 
     def take(self, log: TrialLog, plan: PlanLine) -> None:
         """Another log. Raises Unusable if it is of another plan, or of other settings."""
         here, there = shown_path(log.path), shown_path(self.path)
         if self.joins_systems:
-            self.plan = replace(self.plan, systems=tuple(dict.fromkeys((*self.plan.systems, *plan.systems))))
+            self._check_trials(log, plan)
+            self.plan = replace(self.plan, systems=tuple(dict.fromkeys((*self.plan.systems, *plan.systems))),
+                                trials=max(self.plan.trials, plan.trials))
+            plan = replace(plan, trials=self.plan.trials)
         different = self._difference(plan)
         if different:
             raise Unusable(f"{here} and {there} are of different plans: {different}; merge logs of one plan")
@@ -83,6 +92,15 @@ class _Common:
             if keys:
                 raise Unusable(f"{here} and {there} are of different settings: {shown_line(name, 80)} has another "
                                f"{', '.join(keys)}; merge logs of the same settings")
+
+    def _check_trials(self, log: TrialLog, plan: PlanLine) -> None:
+        """Raise Unusable where shards of one number plan other trials; what was merged before them may plan fewer."""
+        if log.shard is None:
+            return
+        path, trials = self.firsts.setdefault(log.shard.of, (log.path, plan.trials))
+        if trials != plan.trials:
+            raise Unusable(f"{shown_path(log.path)} and {shown_path(path)} are of different plans: trials "
+                           f"{plan.trials}, not {trials}; run the shard that plans fewer again")
 
     def is_asked(self, line: TrialLine) -> bool:
         """Whether a trial was asked what its cell asks now."""
@@ -98,7 +116,7 @@ class _Common:
 
     def layout(self, plan: PlanLine) -> _Layout:
         """Where the cells of a log that was taken stand among those of all."""
-        return _Layout(len(plan.cases), plan.trials, tuple(map(self.plan.systems.index, plan.systems)))
+        return _Layout(len(plan.cases), self.plan.trials, tuple(map(self.plan.systems.index, plan.systems)))
 
     def _difference(self, plan: PlanLine) -> str | None:
         return _difference(replace(plan, systems=self.plan.systems) if self.joins_systems else plan, self.plan)
@@ -178,8 +196,12 @@ class _Merge:
         """Let the log own the cells that are nobody's yet. Raises Unusable where it does not fit the others."""
         if self._common is None:
             self._common = _Common(log.path, plan, {}, {case.id: case.ask for case in plan.cases}, self._joins_systems)
+        before = self._common.plan
         self._common.take(log, plan)
-        planned = len(plan.cases) * len(self._common.plan.systems) * plan.trials
+        now = self._common.plan
+        if now.trials > before.trials:
+            self._owners = _spread(self._owners, len(plan.cases) * before.trials, len(plan.cases) * now.trials)
+        planned = len(plan.cases) * len(now.systems) * now.trials
         self._owners.frombytes(bytes(2 * (planned - len(self._owners))))
         self._read.append(log.path)
         if log.shard is not None:
@@ -260,6 +282,15 @@ def _read_line(log: TrialLog, offset: int, data: bytes, closely: bool) -> _ReadL
         return _ReadLine(data, Place(found.session, found.n), Cell(found.system, found.case, found.trial), None)
     line, place = line_and_place(f"{shown_path(log.path)}: byte {offset}", data)
     return _ReadLine(data, place, line.cell if isinstance(line, TrialLine) else None, line)
+
+
+def _spread(owners: array[int], cells: int, more_cells: int) -> array[int]:
+    """The same owners where each system has more cells, for more trials: what is new is nobody's."""
+    new = array("H")
+    for start in range(0, len(owners), cells):
+        new.extend(owners[start:start + cells])
+        new.frombytes(bytes(2 * (more_cells - cells)))
+    return new
 
 
 def _difference(one: PlanLine, other: PlanLine) -> str | None:
