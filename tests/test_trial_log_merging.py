@@ -241,6 +241,24 @@ class SystemsOfTheirOwn(Merging):
         self.assertEqual((12, 12), (merged.planned, merged.recorded))
         self.assertEqual(12, self.out.read_bytes().count(b'"kind":"trial"'))
 
+    def test_a_plan_of_more_trials_changes_nothing_of_who_holds_what(self) -> None:
+        self.joined(part(1, 1), self.other(1), self.other(2))
+        merged_before = self.folder / "left.jsonl"
+        self.out.rename(merged_before)
+        more = plan_line(trials=3)
+        merged = merge_logs([merged_before, *self.put(part(1, 4, plan=more, id_of="7"))], self.out, joins_systems=True)
+        self.assertEqual((18, 12), (merged.planned, merged.recorded))
+        self.assertEqual((12, 3), (self.out.read_bytes().count(b'"kind":"trial"'), read_log(self.out).planned().trials))
+        for cell in cells()[::4]:
+            logs = self.put(part(1, 4, plan=more, outcomes={cell: reply("another")}))
+            with self.assertRaisesRegex(Unusable, f"different outcomes of {cell.case} trial {cell.trial};"):
+                merge_logs([merged_before, *logs], self.folder / "another.jsonl", joins_systems=True)
+
+    def test_shards_of_one_number_plan_the_same_trials(self) -> None:
+        logs = self.put(part(1), part(2, plan=plan_line(trials=3)))
+        with self.assertRaisesRegex(Unusable, "b.jsonl and .*a.jsonl are of different plans: trials 3, not 2"):
+            merge_logs(logs, self.out, joins_systems=True)
+
     def test_cells_of_other_systems_with_two_outcomes_are_still_refused(self) -> None:
         paths = self.put(part(1, 1), self.other(1), self.other(1, outcomes={cells()[2]: reply("another")}))
         with self.assertRaisesRegex(Unusable, "different outcomes of mail-3 trial 1"):
