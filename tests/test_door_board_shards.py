@@ -449,7 +449,19 @@ class WhatDoesNotFit(Shards):
     def test_shards_of_another_world(self) -> None:
         self.shards(1)
         self.job(count="5")
-        self.assertIn("made in another world (count: 6 -> 5)", self.refused("run jobs/tiny.toml --shard 2/3"))
+        line = self.refused("run jobs/tiny.toml --shard 2/3")
+        self.assertIn("made in another world (count: 6 -> 5); begin another one with python3 board.py begin JOB\n",
+                      line)
+        line = self.refused(f"run jobs/tiny.toml --batch {self.batch().name}")
+        self.assertIn("begin another one with python3 board.py run jobs/tiny.toml --fresh\n", line)
+
+    def test_settings_that_changed_are_put_back_or_asked_in_another_batch(self) -> None:
+        self.well("run jobs/tiny.toml --shard 1/3 --limit 5")
+        robots = Path("robots.py").read_text(encoding="utf-8")
+        Path("robots.py").write_text(robots.replace("1.0}", "0.5}"), encoding="utf-8")
+        line = self.refused("run jobs/tiny.toml --shard 1/3")
+        self.assertIn("(temperature: 1.0 -> 0.5) since it was recorded; put back what was changed, or begin another "
+                      "batch with python3 board.py begin JOB\n", line)
 
     def test_shards_of_different_plans(self) -> None:
         self.shards(1)

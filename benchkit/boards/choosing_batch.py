@@ -90,7 +90,14 @@ def refuse_other_world(found: FoundBatch, job: Job, pack: Pack, command: Command
     differences = world_differences(found.batch, job, pack)
     if differences:
         raise Unusable(f"{shown_path(found.folder)}: this batch was made in another world ({differences}); begin "
-                       f"another one with {command.plus('--fresh')}")
+                       f"another one with {another_batch(command)}")
+
+
+def another_batch(command: Command) -> str:
+    """The command that begins another batch; of this one are --batch and --shard, which --fresh is not taken with."""
+    if any(word.partition("=")[0] == "--shard" for word in command.words):
+        return "python3 board.py begin JOB"
+    return str(command.without("--batch").plus("--fresh"))
 
 
 def questions_of(found: FoundBatch, accept_altered: bool = False) -> KeptQuestions:

@@ -17,6 +17,7 @@ from benchkit.basics.values import Shard, TaskName
 from benchkit.boards.batch import FoundBatch
 from benchkit.boards.batch_log import log_of, merge_command, unmerged_in
 from benchkit.boards.batch_shards import papers_of, shards_in
+from benchkit.boards.choosing_batch import another_batch
 from benchkit.boards.game import Game, games_of, prompts_of
 from benchkit.boards.job import FromTask, Job
 from benchkit.boards.pack import Pack
@@ -90,10 +91,16 @@ def _order(
         cases=tuple(game.case for game in games.values()), prompts=prompts_of(games), split=_split(job),
         trials=job.trials, budget=Budget(edges.start, wished.budget_s), timeout_s=job.limits.timeout_s,
         command=wished.command, selection=wished.selection, rerun_changed=wished.reruns_changed, adds_systems=True,
-        companion=trace, mend=f"run what changed again with {wished.command.plus('--rebuild')}, or begin another "
-                              f"batch with {wished.command.plus('--fresh')}",
+        companion=trace, mend=_mend(wished),
         without_server=wished.command.without("--models").plus("--offline") if any(map(is_baseline, job.systems))
         else None)
+
+
+def _mend(wished: Wished) -> str:
+    """What to do where requests have changed. A shard runs nothing again: the others were asked as before."""
+    again = f"run what changed again with {wished.command.plus('--rebuild')}" if wished.selection.shard is None \
+        else "put back what was changed"
+    return f"{again}, or begin another batch with {another_batch(wished.command)}"
 
 
 def _split(job: Job) -> str:
