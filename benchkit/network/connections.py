@@ -43,10 +43,11 @@ class Connection:
         """`nothing_yet` is what the socket raises where it would have to wait."""
         self._socket, self._nothing_yet = made, nothing_yet
         self.was_used = False
+        self._is_answering = False
 
     def send(self, data: bytes, waiting: Waiting) -> None:
         """Send all of it. Raises as `waiting` does."""
-        view = memoryview(data)
+        view, self._is_answering = memoryview(data), False
         while view:
             self._socket.settimeout(waiting.slice_s())
             try:
@@ -56,15 +57,15 @@ class Connection:
 
     def receive(self, waiting: Waiting) -> bytes:
         """What comes next; empty at the end. Raises as `waiting` does."""
+        if self._is_answering:
+            _acknowledge(self._socket)
+        self._is_answering = True
         while True:
             self._socket.settimeout(waiting.slice_s())
             try:
-                data = self._socket.recv(_PIECE_BYTES)
+                return self._socket.recv(_PIECE_BYTES)
             except TimeoutError:
                 waiting.meanwhile()
-                continue
-            _acknowledge(self._socket)
-            return data
 
     def is_quiet(self) -> bool:
         """Whether it is open, and nothing came that nobody asked for."""

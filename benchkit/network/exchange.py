@@ -104,7 +104,7 @@ class Client:
                 connection.close()
         if connection.was_used and arrivals.were_none:
             self.connections.distrust()
-        elif connection.was_used and call.is_look:
+        elif connection.was_used and call.is_look and arrivals.ending is Ending.WHOLE:
             self.connections.prove()
         if is_kept:
             self.connections.give_back(connection, self.address, self.clock.monotonic())
