@@ -66,7 +66,7 @@ def sync(fd: int) -> None:
     if os.name == "nt":
         os.fsync(fd)
         return
-    fcntl = importlib.import_module("fcntl")
+    import fcntl  # once a trial: import_module would take longer than the rest of this function
     if hasattr(fcntl, "F_FULLFSYNC"):
         sync_fully(fd, fcntl, os.fsync)
     else:
