@@ -49,10 +49,6 @@ def _shard_of_slurm(environ: Mapping[str, str]) -> Shard:
     if step < 1 or (last - first) // step + 1 != count or (task - first) % step:
         raise Unusable(f"--shard auto: the job array from {first} to {last} has {count} tasks, which is no range; "
                        "give --shard I/N, or submit a range like --array=1-8 or --array=0-30:10")
-    if count == 1 and task > 1:
-        # one task of a larger array, submitted again by itself: as 1/1 it would run all that the others ran
-        raise Unusable(f"--shard auto: the job array is the task {task} alone, which says nothing of the others; "
-                       "submit the whole range again (a task with nothing left ends at once), or give --shard I/N")
     return _checked((task - first) // step + 1, count, "--shard auto: the variables SLURM_ARRAY_TASK_... give")
 
 
