@@ -91,6 +91,13 @@ class Where(WithServer):
         with self.assertRaisesRegex(Unusable, "^OPENAI_BASE_URL nowhere:x: the port"):
             self.system(host=None, environment={"OPENAI_BASE_URL": "nowhere:x"})
 
+    def test_each_request_has_a_connection_of_its_own_so_that_no_thread_of_the_server_is_held(self) -> None:
+        system = self.opened()
+        for trial in (1, 2):
+            system.answer(self.request(trial=trial))
+        self.assertEqual(len(self.server.seen), len({seen.port for seen in self.server.seen}))
+        self.assertEqual({"close"}, {seen.headers["Connection"] for seen in self.server.seen})
+
     def test_nobody_there_says_where_it_looked_and_what_to_do(self) -> None:
         self.server.stop()
         hurried = Clock(monotonic=lambda: time.monotonic() * 40)

@@ -93,12 +93,13 @@ class _Idle:
 class Connections:
     """The connections of a client, for all threads that ask: at most one for each of them waits for its next request.
 
-    The ways to the server are looked up once, and again where none of them leads there any more.
+    The ways to the server are looked up once, and again where none of them leads there any more. Without `are_kept`
+    each request has a connection of its own.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, are_kept: bool = True) -> None:
         self._idle: list[_Idle] = []
-        self._are_kept, self._is_proven = True, False
+        self._are_kept, self._is_proven = are_kept, False
         self._roads: dict[tuple[str, str, int], tuple[Road, ...]] = {}
         self._tls: ssl.SSLContext | None = None
 

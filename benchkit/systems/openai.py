@@ -16,6 +16,7 @@ from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Message, Reply, Request
 from benchkit.network.asking import ask
 from benchkit.network.calls import Call
+from benchkit.network.connections import Connections
 from benchkit.network.exchange import Client
 from benchkit.network.host import Address, address_of, with_key
 from benchkit.network.looking import NoAnswer
@@ -90,7 +91,10 @@ class OpenAISystem:
         """Connect to nothing yet. Raises Unusable for a bad address, name or set of options, and for an exposed key."""
         _check_model(model)
         self._model, self._around = model, options
-        self._client = Client(_address(options), options.clock, options.stop)
+        address = _address(options)
+        # llama-server has few threads, and one that is kept serves no other: with more trials at once some would starve
+        connections = Connections(are_kept=address.scheme == "https")
+        self._client = Client(address, options.clock, options.stop, connections=connections)
         self._patience = Patience(self._client, self._gone)
         self._opened: Opened | None = None
 
