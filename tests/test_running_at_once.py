@@ -291,6 +291,18 @@ class WhenItEnds(unittest.TestCase):
             self.assertLessEqual({"a1", "c1"}, set(world.recorded_cells()))
             self.assertFalse([cell for cell in world.recorded_cells() if cell.startswith("b")])
 
+    def test_cells_that_cannot_be_named_any_more_end_it_as_an_error_of_the_run(self) -> None:
+        error = Unusable("the log was changed while it was read")
+
+        def cells() -> Iterator[Assignment]:
+            yield from work()[:4]
+            raise error
+        world = World()
+        with self.assertRaises(Unusable) as caught:
+            world.run(2, cells())  # type: ignore[arg-type]  # any iterable will do
+        self.assertIs(error, caught.exception)
+        self.assertEqual(sorted(world.recorded_cells()), sorted(name(one.cell) for one in work()[:3]))
+
     def test_its_threads_end_with_it(self) -> None:
         before = set(threading.enumerate())
         World(Gate(6)).run(6)

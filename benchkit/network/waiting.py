@@ -1,6 +1,6 @@
 """Waiting for a server in slices, so that a signal and the deadline end every wait, whatever the server does.
 
-What does not live here: what is waited for (connections.py, names.py).
+What does not live here: what is waited for (connections.py, roads.py).
 """
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class _Run:
         """Start a thread for each trial that may start now; whether any is under way or unrecorded."""
         while True:
             with self._lock:
-                assignment = self._taken(may_prepare=True)
+                assignment = self._taken_or_error(may_prepare=True)
                 if assignment is None:
                     return self._under_way + self._unrecorded > 0
             # daemons: a run that is left at once waits for none of them
@@ -98,18 +98,23 @@ class _Run:
         """Try a cell, and then the next for as long as there is one that may start."""
         while assignment is not None:
             ended = self._tried(assignment)
-            try:
-                with self._lock:
-                    self._heed(ended)
-                    assignment = self._taken(may_prepare=False)
-            finally:
-                self._ended.put(ended.line)
+            with self._lock:
+                self._heed(ended)
+                assignment = self._taken_or_error(may_prepare=False)
+            self._ended.put(ended.line)
 
     def _tried(self, assignment: Assignment) -> _Ended:
         try:
             return _Ended(*self._trying.try_one(assignment))
         except Exception as error:  # noqa: BLE001 - the thread that called raises it again
             return _Ended(error=error)
+
+    def _taken_or_error(self, *, may_prepare: bool) -> Assignment | None:
+        try:
+            return self._taken(may_prepare=may_prepare)
+        except Exception as error:  # noqa: BLE001 - the thread that called raises it again
+            self._error = self._error or error
+            return None
 
     def _taken(self, *, may_prepare: bool) -> Assignment | None:
         """The next trial, started as far as the run goes; None if none may start now."""
@@ -121,9 +126,9 @@ class _Run:
                 return None
             self._ways.prepare(taken.cell.system)
             self._system = taken.cell.system
+        following = next(self._assignments, None)
         self._ways.witness.starts(taken)
-        self._under_way += 1
-        self._next = next(self._assignments, None)
+        self._under_way, self._next = self._under_way + 1, following
         return taken
 
     def _may_start(self, system: str) -> bool:
