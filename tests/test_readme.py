@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import unittest
@@ -13,11 +12,11 @@ from model_triage import MODELS
 from tests.doors import ROOT, put_python3
 from tests.fake_ollama import FakeOllama
 from tests.river import NOWHERE
+from tests.shipped import copy_of_the_tree
 from tests.test_tasks_task import InAFolder
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-NOT_COPIED = shutil.ignore_patterns(".git", "__pycache__", ".mypy_cache", ".ruff_cache", "*.pyc")
 TESTS = "python3 -m unittest"
 NEEDS_MODEL = re.compile(r"bench\.py( --budget-s 30)?$|model_triage:(gemma|qwen)|recorded/qwen")
 
@@ -49,8 +48,7 @@ class Commands(InAFolder):
 
     def setUp(self) -> None:
         super().setUp()
-        self.tree = self.folder / "tree"
-        shutil.copytree(ROOT, self.tree, ignore=NOT_COPIED)
+        self.tree = copy_of_the_tree(self.folder / "tree")
         binaries = self.folder / "bin"
         put_python3(binaries)
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "OLLAMA"))}

@@ -7,12 +7,14 @@ import re
 import shutil
 import subprocess
 import sys
+import unittest
 from pathlib import Path
 from typing import Any
 
 from harness import RUN_DESCRIPTION_FIELDS
 from tests.doors import PYTHON, ROOT
-from tests.test_readme import NOT_COPIED, README
+from tests.shipped import SHIPPED, copy_of_the_tree, not_shipped
+from tests.test_readme import README
 from tests.test_tasks_task import InAFolder
 
 SURROUNDINGS = ({"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "UTC"},
@@ -34,16 +36,35 @@ def without_description(value: Any) -> Any:
 
 
 def made_files(folder: Path) -> dict[str, bytes]:
-    """Every file of recorded/ and runs/ that follows from the logs; batches of boards have tests of their own."""
-    paths = [*(folder / "recorded").glob("*.json"), *(folder / "runs").glob("*.*")]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in paths if path.name != "recordings.json"}
+    """Every shipped file of recorded/ and runs/ that follows from the logs; batches have tests of their own."""
+    paths = [folder / place / name for place in ("recorded", "runs") for name in SHIPPED[place]
+             if name.endswith(".json") and name != "recordings.json"]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths if path.exists()}
+
+
+class Shipped(unittest.TestCase):
+    @unittest.skipUnless((ROOT / ".git").exists() and shutil.which("git"), "no clone: what is shipped is not known")
+    def test_all_that_is_committed_is_listed_and_nothing_else(self) -> None:
+        command = ["git", "ls-files", "recorded", "runs"]
+        told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        found: dict[str, set[str]] = {place: set() for place in SHIPPED}
+        for line in told.stdout.splitlines():
+            for place, names in found.items():
+                if line.startswith(f"{place}/"):
+                    names.add(line.removeprefix(f"{place}/").partition("/")[0])
+        self.assertEqual(found, SHIPPED)
+
+    def test_a_copy_leaves_out_what_somebody_added(self) -> None:
+        names = ["smollm2.json", "mine.json", "mine.jsonl"]
+        self.assertEqual(not_shipped(str(ROOT / "recorded"), names), {"mine.json", "mine.jsonl"})
+        self.assertEqual(not_shipped(str(ROOT / "runs" / "small_gated"), ["20261130T140229Z", "2027"]), {"2027"})
+        self.assertEqual(not_shipped(str(ROOT), ["my_task.py", "__pycache__"]), {"__pycache__"})
 
 
 class Rebuilt(InAFolder):
     def rebuild(self, surroundings: dict[str, str]) -> dict[str, bytes]:
         """The files that the README's block makes in a copy of the tree that has only the logs."""
-        tree = self.folder / surroundings["PYTHONHASHSEED"]
-        shutil.copytree(ROOT, tree, ignore=NOT_COPIED)
+        tree = copy_of_the_tree(self.folder / surroundings["PYTHONHASHSEED"])
         for name in made_files(tree):
             (tree / name).unlink()
         kept = {"PYTHONPYCACHEPREFIX": str(self.folder / "bytecode")}
