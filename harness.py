@@ -127,10 +127,23 @@ def replayed(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
 
     reference = reference_of(options.system.removeprefix(REPLAY))
     recording = recording_from(reference)
+    refuse_guessed_task(options, recording.task.module)
     task = task_of(options)
     cases = in_split(read_cases(path_of(options.cases)), options.split or recording.split)
     recording = fitted(recording, str(reference.path), task, cases, options.trials)
     return judged(recording, task, cases), out_of(options, recording.system)
+
+
+def refuse_guessed_task(options: argparse.Namespace, recorded: str) -> None:
+    """Where no task is given, the example's is meant; a recording of another one is not judged by it."""
+    from benchkit.basics.errors import Unusable
+    from benchkit.basics.names import shown_line
+
+    if options.task is None and recorded != door.DEFAULT_TASK:
+        command = command_of(options).having("--task", recorded)
+        more = "" if "--cases" in options.words else ", with --cases FILE if they are not in cases.json"
+        raise Unusable(f"--system {options.system}: it was recorded with --task {shown_line(recorded, 80)}; a module "
+                       f"is never imported because a file names it, so say it yourself{more}: {command}")
 
 
 def recorded(options: argparse.Namespace) -> "tuple[RunRecord, Path]":

@@ -45,6 +45,19 @@ class StrangeLog(River):
             f"bench.py --log recorded/smol.jsonl {self.typed_words} --trials 3 --quiet"))
         self.assertTrue((self.folder / "imported").exists())
 
+    def test_a_replay_is_not_judged_by_the_example_and_the_command_that_names_the_task_is_offered(self) -> None:
+        for source in ("recorded/smol.jsonl", "recorded/smol.json"):
+            with self.subTest(source=source):
+                told = self.type(f"harness.py run --system replay:{source} --out runs/smol.json")
+                self.assertEqual((2, ""), (told.code, told.stdout))
+                self.assertIn("it was recorded with --task strange_task; a module is never imported", told.stderr)
+                self.assertIn("with --cases FILE if they are not in cases.json: ", told.stderr)
+                self.assertEqual(1, told.stderr.count("\n"))
+                self.assertFalse((self.folder / "imported").exists())
+                offered = told.stderr.rstrip("\n").rpartition(": ")[2].removeprefix("python3 ")
+                self.assertIn("pass 6 of 6", self.well(offered))
+                (self.folder / "imported").unlink()
+
     def test_what_needs_no_module_imports_none(self) -> None:
         for command in ("bench.py --log recorded/smol.jsonl --status",
                         "bench.py --log recorded/smol.jsonl --convert recorded/other.json",
