@@ -53,6 +53,17 @@ class TheAnswer(Comparing):
         self.check(told, 0, "accepted (none of 2 rules broken)")
         self.assertIn("cannot be told apart", told.stdout)
 
+    def test_a_fall_that_is_let_pass_is_exit_0_and_its_first_line_does_not_reassure(self) -> None:
+        some_lost = {**BETTER, **{f"case-{number}": "----" for number in range(5)}, "case-7": "++++"}
+        one_won = {**BETTER, "case-7": "---+"}
+        told = self.compare(one_won, some_lost)
+        self.assertEqual((0, ""), (told.code, told.stderr))
+        self.assertTrue(told.stdout.startswith("accepted, but not shown to be as good: pass^1 fell by 53.1 points, p "))
+        told = self.compare(BETTER, {**BETTER, "case-0": "----"})
+        self.assertEqual((0, ""), (told.code, told.stderr))
+        self.assertRegex(" ".join(told.stdout.split()), "^not decided: .* the exit code is 0; use more cases, or --strict")
+        self.assertEqual(1, self.compare(BETTER, {**BETTER, "case-0": "----"}, "--strict").code)
+
     def test_the_flags_move_the_rules(self) -> None:
         one_lost = {**BETTER, "case-0": "+++-"}
         unknown = {**BETTER, "case-0": "+++n"}

@@ -156,6 +156,12 @@ class Curves(unittest.TestCase):
         for found, expected in zip(heights, (0.4, 0.0, 0.8, 0.6), strict=True):
             self.assertAlmostEqual(found, expected)
 
+    def test_a_band_inside_the_band_is_drawn_over_it_where_its_ends_are_known(self) -> None:
+        tree = curves([Point(1, 0.5, 0.2, 0.8, 0.4, 0.6), Point(2, None, 0.1, 0.9, 0.3, 0.7), Point(3, None, 0.0, 1.0)])
+        around, inner = of_class(tree, "band")
+        self.assertEqual((len(points(around)), len(points(inner))), (6, 4))
+        self.assertEqual([0.6, 0.7, 0.3, 0.4], [round(1 - y / PLOT, 6) for _, y in points(inner)])
+
     def test_a_gap_parts_the_line_and_the_band(self) -> None:
         given = [Point(k, None if k == 3 else 0.5, None if k == 3 else 0.4, 0.6) for k in range(1, 6)]
         tree = curves(given)
@@ -210,6 +216,13 @@ class Rows(unittest.TestCase):
         across = of_class(tree, "interval")[0]
         self.assertEqual((place(across, "x1"), place(across, "x2")), (25, 75))
         self.assertEqual(pictures(tree)[1].get("aria-label"), "50 %, interval 25 % to 75 %")
+
+    def test_a_value_of_which_only_the_ends_are_known_is_a_bar_between_them(self) -> None:
+        tree = read(bar_chart(TITLES, [Bar("mail", None, 0.1, 0.9, "1 to 2", least=0.25, most=0.75)]))
+        drawn, = of_class(tree, "bar")
+        self.assertEqual((place(drawn, "x"), place(drawn, "width")), (25, 50))
+        self.assertEqual(of_class(tree, "dot"), [])
+        self.assertEqual(pictures(tree)[1].get("aria-label"), "25 % to 75 %, interval 10 % to 90 %")
 
     def test_label_and_figures_are_text_of_a_table(self) -> None:
         tree = read(bar_chart(TITLES, [Bar(HOSTILE[0], 0.5, None, None, HOSTILE[1])]))

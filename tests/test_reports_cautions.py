@@ -6,9 +6,12 @@ from dataclasses import replace
 
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.cautions import Caution, session_differences, temperature_of
+from benchkit.reports.figures_as_text import spread
+from benchkit.reports.headline import headline_of
 from benchkit.reports.oddities import Rounds
 from benchkit.reports.run_report import report_of
 from benchkit.reports.run_tally import tally_of
+from benchkit.statistics.estimators import State
 from benchkit.statistics.intervals import anytime
 from tests.reports_samples import SESSION, WORKED_SUITE, changed, record, result
 
@@ -69,6 +72,13 @@ class WhenAWarningStands(unittest.TestCase):
 
 
 class IdenticalOutputs(unittest.TestCase):
+    def test_it_says_that_the_repetitions_add_nothing_and_not_that_they_are_left_out(self) -> None:
+        run = replace(changed(record({"A": "++", "B": "--"}), output="same"), settings=WARM)
+        self.assertEqual(
+            "in 2 of 2 cases every trial gave the same text, at temperature 1: repeated trials of these cases say no "
+            "more than one trial does, and their pass^k is no more certain than a single look (A, B)",
+            cautions(run)["identical-outputs"])
+
     def test_they_are_no_surprise_at_temperature_0_or_without_one(self) -> None:
         same = changed(record({"A": "++"}), output="same")
         for settings in ({}, {"temperature": 0}, {"options": {"temperature": 0.0}}, {"options": None}):
@@ -108,6 +118,16 @@ class CasesThatNeverPass(unittest.TestCase):
     def test_one_failed_trial_is_no_ground_to_suspect_a_label(self) -> None:
         self.assertNotIn("never-passed", cautions(record({"A": "-n"})))
 
+    def test_it_warns_of_those_of_which_the_headline_says_never(self) -> None:
+        for marks in ({"A": "--n"}, {"A": "--n", "B": "---"}, {"A": "-", "B": "+"}, {"A": "---", "B": "+-+"}):
+            with self.subTest(marks=marks):
+                run = report_of(record(marks), "run")
+                never = sum(row.state is State.STABLE_FAIL for row in run.cases)
+                text = cautions(record(marks)).get("never-passed", "0 cases")
+                self.assertEqual(never, int(text.split()[0]))
+                if len(marks["A"]) > 1:
+                    self.assertIn(f" {never} never", headline_of(run).does)
+
     def test_the_first_ids_are_named_and_the_others_counted(self) -> None:
         text = cautions(record({f"case-{number}": "--" for number in range(7)}))["never-passed"]
         self.assertTrue(text.startswith("7 cases of 7 never passed"), text)
@@ -135,16 +155,25 @@ class Sessions(unittest.TestCase):
         run = replace(record({"A": "++-", "B": "+-n"}), sessions=(SESSION, SESSION))
         interval = anytime(3, 4)
         text = cautions(run)["several-sessions"]
-        self.assertIn(f"{100 * interval.low:.1f} to {100 * interval.high:.1f} %", text)
+        self.assertIn(f"{spread(interval.low, interval.high)} %", text)
         self.assertIn("3 of 4 trials in 2 complete rounds", text)
+        self.assertIn("looking at results and then going on makes ordinary intervals too narrow. This one, of how "
+                      "often one try passes, holds however often one looked: ", text)
 
 
 class Percentiles(unittest.TestCase):
     def test_the_missing_ones_are_named_for_warm_and_cold(self) -> None:
-        text = cautions(record({"A": "+" * 21, "B": "-" * 21}))["percentile-needs-more"]
-        self.assertIn("p99 of 40 warm trials", text)
-        self.assertIn("p90, p95, p99 of 2 cold trials", text)
+        of = changed(record({f"c{number:02}": "+-" for number in range(30)}), recorded_latency_s=None)
+        timed = tuple(replace(one, recorded_latency_s=0.1) if one.case < "c15" else one for one in of.results)
+        text = cautions(replace(of, results=timed))["percentile-needs-more"]
+        self.assertIn("p95, p99 of 15 warm trials and for p95 of 15 cold trials", text)
         self.assertIn("p99 100", text)
+
+    def test_what_no_run_of_so_few_cases_could_have_is_not_missed(self) -> None:
+        run = record({"A": "+" * 21, "B": "-" * 21})
+        self.assertEqual("too few latencies for p99 of 40 warm trials (needed: p90 10, p95 20, p99 100)",
+                         cautions(run)["percentile-needs-more"])
+        self.assertNotIn("percentile-needs-more", cautions(record({"A": "+" * 101, "B": "-" * 101})))
 
     def test_no_trial_of_a_kind_misses_nothing(self) -> None:
         self.assertNotIn("percentile-needs-more", cautions(record({"A": "nn"})))

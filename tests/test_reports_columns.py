@@ -5,7 +5,7 @@ import unittest
 from fractions import Fraction
 
 from benchkit.reports.columns import WIDTH, clipped, folded, left, quoted, right, table, width_of, wrapped
-from benchkit.reports.figures_as_text import latency, number, percent, seconds, share, spread
+from benchkit.reports.figures_as_text import latency, number, of, percent, percent_in_words, seconds, share, spread
 from benchkit.reports.paint import NO_PAINT, Paint
 from benchkit.statistics.percentiles import Latency
 
@@ -114,14 +114,22 @@ class Figures(unittest.TestCase):
     def test_percent_has_one_digit_and_ties_go_to_even(self) -> None:
         for value, text in (
                 (Fraction(1, 3), "33.3"), (Fraction(2, 3), "66.7"), (Fraction(1), "100.0"), (Fraction(0), "0.0"),
-                (Fraction(5, 10000), "0.1"), (Fraction(25, 10000), "0.2"), (Fraction(35, 10000), "0.4"), (0.5, "50.0"),
-                (None, "n/a")):
+                (Fraction(5, 10000), "<0.1"), (Fraction(15, 10000), "0.2"), (Fraction(25, 10000), "0.2"),
+                (Fraction(35, 10000), "0.4"), (0.5, "50.0"), (None, "n/a")):
             with self.subTest(value=value):
                 self.assertEqual(percent(value), text)
 
-    def test_only_all_reads_100_and_only_none_reads_0(self) -> None:
-        self.assertEqual(percent(Fraction(99999, 100000)), "99.9")
-        self.assertEqual(percent(Fraction(1, 100000)), "0.1")
+    def test_only_all_reads_100_and_only_none_reads_0_and_what_is_near_them_is_said_to_be_beyond(self) -> None:
+        for value, text, words in (
+                (Fraction(99999, 10**5), ">99.9", "more than 99.9 %"), (Fraction(1, 10**5), "<0.1", "less than 0.1 %"),
+                (Fraction(9, 10) ** 5000, "<0.1", "less than 0.1 %"), (Fraction(6, 10000), "0.1", "0.1 %"),
+                (Fraction(0), "0.0", "0.0 %"), (Fraction(1), "100.0", "100.0 %"), (0.9993, "99.9", "99.9 %")):
+            with self.subTest(text=text):
+                self.assertEqual((text, words), (percent(value), percent_in_words(value)))
+
+    def test_a_count_of_others_has_its_thousands_apart(self) -> None:
+        self.assertEqual(("7 of 10", "12 of 30,000", "30,000 of 30,000 (100.0 %)"),
+                         (of(7, 10), of(12, 30_000), share(30_000, 30_000)))
 
     def test_a_share_has_its_denominator(self) -> None:
         self.assertEqual(share(7, 12), "7 of 12 (58.3 %)")

@@ -106,9 +106,10 @@ class ItsText(unittest.TestCase):
         five = dict.fromkeys("ABCDE", "++")
         for candidate, rules, first in (
                 (dict.fromkeys(five, "--"), Rules(), "100.0 points, and with 5 differing cases the smallest p is "
-                 "0.0625, so no alpha of 0.05 could refuse it; --strict refuses by cases"),
+                 "0.0625, so no alpha of 0.05 could refuse it, and the exit code is 0; use more cases, or --strict, "
+                 "which refuses by cases (candidate against base)"),
                 ({**five, "A": "--"}, Rules(), "20.0 points, and with 1 differing case the smallest p is 1, so"),
-                (fallen(20), Rules(alpha=Fraction(0)), "so no alpha of 0 could refuse it; --strict refuses")):
+                (fallen(20), Rules(alpha=Fraction(0)), "so no alpha of 0 could refuse it, and")):
             with self.subTest(first=first):
                 text = self.text(fallen(0) if len(candidate) == 20 else five, candidate, rules)
                 self.assertTrue(text.startswith("not decided: pass^1 fell by "), text)
@@ -118,9 +119,26 @@ class ItsText(unittest.TestCase):
                 self.assertNotIn("accepted", text)
                 self.assertNotIn("no smaller margin", text if len(candidate) == 20 else "")
 
+    def test_a_fall_that_chance_may_explain_is_accepted_but_not_called_as_good(self) -> None:
+        base = {name: "-" if number == 19 else "+" for number, name in enumerate(fallen(0))}
+        candidate = {name: "-" if number < 5 else "+" for number, name in enumerate(base)}
+        for rules, first in (
+                (Rules(), "accepted, but not shown to be as good: pass^1 fell by 20.0 points, p 0.219 (none of 2 rules "
+                          "broken): candidate against base"),
+                (Rules(max_drop=Fraction(1, 5)), "accepted (none of 2 rules broken): candidate against base")):
+            with self.subTest(first=first):
+                text = self.text(base, candidate, rules)
+                self.assertTrue(" ".join(text.split()).startswith(first), text)
+
+    def test_a_candidate_that_is_refused_for_another_reason_is_not_called_accepted(self) -> None:
+        base = {name: "-" if number == 19 else "+" for number, name in enumerate(fallen(0))}
+        candidate = {name: "-" if number < 5 else "+" for number, name in enumerate(base)} | {"c00": "n"}
+        self.assertTrue(self.text(base, candidate, Rules()).startswith("refused (1 of 2 rules broken)"))
+
     def test_strict_is_not_offered_where_it_was_given(self) -> None:
         text = self.text({"A": "+-"}, {"A": "--"}, Rules(strict=True))
         self.assertTrue(text.startswith("not decided: pass^1 fell by 50.0 points"))
+        self.assertIn("the exit code is 0; use more cases (candidate against base)", " ".join(text.split()))
         self.assertNotIn("--strict", text)
 
     def test_a_rise_or_an_allowed_fall_is_decided(self) -> None:

@@ -131,7 +131,7 @@ class LargePages(unittest.TestCase):
 
     def test_with_more_than_a_thousand_trials_a_page_says_which_k_it_lists(self) -> None:
         page = page_of(record({"A": "+" * 1200 + "-" * 30}), record({"A": "+" * 1100 + "-" * 10}))
-        self.assertIn("The same for every k from 1 to 1000, and for 1230", page)
+        self.assertIn("The same for every k from 1 to 1,000, and for 1,230", page)
         self.assertIn("<th scope=\"col\" class=\"number\">pass^1110</th>", page.replace(" title=\"\"", ""))
 
 

@@ -119,7 +119,7 @@ class OneRun(unittest.TestCase):
 
     def test_both_rates_stand_for_every_k_with_what_is_left_open(self) -> None:
         text = Outline(page_of(worked()).split("Both rates for every k</caption>")[1].split("</table>")[0]).text
-        self.assertIn("155.641.7 to 83.3", text)
+        self.assertIn("141.7 to 83.355.6", text)
 
     def test_the_page_follows_from_the_record_alone(self) -> None:
         self.assertEqual(self.page, page_of(tagged()))

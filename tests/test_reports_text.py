@@ -19,9 +19,9 @@ HOSTILE = ("\x1b[2J\x1b]0;owned\x07", "</script><img onerror=alert(1)>", "\u202e
            "日本語" * 80, "x" * 5000, "\x00\x85\u2028", "")
 
 WORKED_REPORT = """\
-Does     1 of 4 cases pass every time, 1 sometimes, 0 never, 2 not decided (toys:robot)
+Does     1 of 4 cases pass every time, 1 sometimes, 0 never, 1 possibly flaky, 1 no data (toys:r...)
 Unknown  5 of 12 trials (5 NotRun); 2 of 4 cases complete
-Trust    one try passes 41.7 to 83.3 %, as the unknown trials go (95 %: 11.0 to 97.8); 2 warnings
+Trust    one try passes 41.7 to 83.3 % (95 %: 11.0 to 97.8), all of 3 tries 25.0 to 50.0 %
 
 How much is known
   trials    7 of 12 (58.3 %) judged, 5 incomplete
@@ -110,18 +110,18 @@ What was run
 Warnings
   k-above-k-max: from k = 1 on, completed-only values are over fewer than all 4 cases, and may lie
     outside worst and best
-  percentile-needs-more: too few latencies for p90, p95, p99 of 4 warm trials and for p90, p95, p99
-    of 3 cold trials (needed: p90 10, p95 20, p99 100)
+  percentile-needs-more: too few latencies for p90, p95, p99 of 4 warm trials (needed: p90 10, p95
+    20, p99 100)
 """
 
 WORKED_FIRST_SCREEN = """\
-Does     1 of 4 cases pass every time, 1 sometimes, 0 never, 2 not decided (toys:robot)
+Does     1 of 4 cases pass every time, 1 sometimes, 0 never, 1 possibly flaky, 1 no data (toys:r...)
 Unknown  5 of 12 trials (5 NotRun); 2 of 4 cases complete
-Trust    one try passes 41.7 to 83.3 %, as the unknown trials go (95 %: 11.0 to 97.8); 2 warnings
+Trust    one try passes 41.7 to 83.3 % (95 %: 11.0 to 97.8), all of 3 tries 25.0 to 50.0 %
 
-  k  pass@k %           95 %  pass^k %          95 %  cases done
-  1      55.6   11.0 to 97.8      55.6  11.0 to 97.8  3 of 4
-  3     100.0  15.0 to 100.0      50.0   4.6 to 85.0  2 of 4
+  k       pass@k %           95 %      pass^k %          95 %  cases done
+  1   41.7 to 83.3   11.0 to 97.8  41.7 to 83.3  11.0 to 97.8  3 of 4
+  3  50.0 to 100.0  15.0 to 100.0  25.0 to 50.0   4.6 to 85.0  2 of 4
 
   trials  why, of 2 failed trials
        2  label: expected bug, got spam
@@ -206,10 +206,14 @@ class TheHeadline(unittest.TestCase):
                  "one try passes 50.0 % (95 %: 9.5 to 90.5); one trial cannot show what is reliable"),
                 ({"A": "nn"}, "nothing is known: none of 2 planned trials could be judged",
                  "2 of 2 trials (2 NotRun); 0 of 1 case complete",
-                 "one try passes 0.0 to 100.0 %, as the unknown trials go (95 %: 0.0 to 100.0)"),
-                ({"A": "+u", "B": "tt", "C": "nn"}, "0 of 3 cases pass every time, 0 sometimes, 0 never, 3 not decided",
+                 "one try passes 0.0 to 100.0 % (95 %: 0.0 to 100.0), all of 2 tries 0.0 to 100.0 %"),
+                ({"A": "+", "B": "n"}, "1 of 2 cases passed their one trial, 0 failed",
+                 "1 of 2 trials (1 NotRun); 1 of 2 cases complete",
+                 "one try passes 50.0 to 100.0 %, as the unknown trials go (95 %: 9.5 to 100.0)"),
+                ({"A": "+u", "B": "tt", "C": "nn"}, "0 of 3 cases pass every time, 0 sometimes, 0 never, "
+                 "1 possibly flaky, 2 no data",
                  "5 of 6 trials (2 NotRun, 2 Timeout, ...); 0 of 3 cases complete",
-                 "one try passes 16.7 to 100.0 %, as the unknown trials go (95 %: 1.8 to 100.0)"),
+                 "one try passes 16.7 to 100.0 % (95 %: 1.8 to 100.0), all of 2 tries 0.0 to 100.0 %"),
                 ({}, "nothing is known: none of 0 planned trials could be judged",
                  "nothing: all 0 planned trials were judged", "nothing: there are no cases")):
             with self.subTest(marks=marks):
@@ -249,10 +253,23 @@ class TheWholeText(unittest.TestCase):
         self.assertEqual({len(rule) for rule in rules}, {WIDTH})
         self.check_width(text)
 
-    def test_every_k_has_its_line(self) -> None:
-        lines = text_report([report_of(record({"A": "+-" * 50}), "run")]).splitlines()
-        found = [int(line.split()[0]) for line in lines if re.match(r"^ +\d+ +\d+\.\d ", line)]
-        self.assertEqual(found, list(range(1, 101)))
+    def test_every_k_up_to_20_has_its_line_and_above_it_round_ones_and_the_last(self) -> None:
+        for trials, above in ((20, []), (21, [21]), (100, [50, 100]), (230, [50, 100, 200, 230])):
+            with self.subTest(trials=trials):
+                text = text_report([report_of(record({"A": "+" * trials}), "run")])
+                found = [int(line.split()[0]) for line in text.splitlines() if re.match(r"^ +\d+ +\d+\.\d ", line)]
+                self.assertEqual(found, [*range(1, 21), *above])
+                self.assertEqual(trials > 21, "only round k are shown" in text)
+
+    def test_the_text_of_5000_trials_a_case_is_short_and_its_numbers_have_their_thousands_apart(self) -> None:
+        text = text_report([report_of(record({"A": "+" * 4999 + "-", "B": "+" * 5000}), "run")])
+        self.assertLess(len(text.splitlines()), 120)
+        self.assertIn(
+            "  above 20 only round k are shown; JSON (--out) lists every k from 1 to 1,000, and for 5,000\n", text)
+        self.assertIn("looks stable in less than 0.1 % of runs of 5,000 trials\n", text)
+        # a trial is called by its number, and a time stamp is one
+        self.assertEqual([], re.findall(r"(?<!trial )(?<!answer )(?<![\d.,T:-])\d{4,}(?![\d-])", text))
+        self.check_width(text)
 
     def test_marks_of_many_trials_are_left_out(self) -> None:
         self.assertIn("+-" * 10, text_report([report_of(record({"A": "+-" * 10}), "run")]))

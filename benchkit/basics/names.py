@@ -47,8 +47,8 @@ def cases_named(ids: Collection[str]) -> str:
 
 
 def count_of(number: int, one: str, many: str | None = None) -> str:
-    """`1 case`, `2 cases`."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
+    """`1 case`, `2 cases`, `30,000 trials`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def file_stem(name: str) -> str:

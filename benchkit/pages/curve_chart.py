@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from benchkit.pages.html import Html, element, whole
 from benchkit.pages.parts import key
@@ -27,16 +28,22 @@ PLOT, TOP, FOOT = 220, 22, 40
 MOST_SHAPES = 40
 """Curves of more points than this are drawn without a shape at each point."""
 MOST_WHOLE_TICKS = 12
+Place = TypeVar("Place")
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point of a curve; an unknown `y` is a gap, an unknown `low` or `high` a gap of the band."""
+    """A point of a curve; an unknown `y` is a gap, an unknown `low` or `high` a gap of the band.
+
+    `least` and `most`, where they are known, are the ends of a darker band inside it.
+    """
 
     x: int
     y: float | None
     low: float | None = None
     high: float | None = None
+    least: float | None = None
+    most: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +117,10 @@ def _whole_ticks(scale: Scale) -> tuple[float, ...]:
 
 
 def _curves(curves: Sequence[Curve], axes: _Axes) -> Iterator[Html]:
-    paths = [_band(series, curve, axes) for series, curve in enumerate(curves, 1)]
+    paths = [_band(series, [(point.x, point.low, point.high) for point in curve.points], axes)
+             for series, curve in enumerate(curves, 1)]
+    paths += [_band(series, [(point.x, point.least, point.most) for point in curve.points], axes)
+              for series, curve in enumerate(curves, 1)]
     paths += [_line(series, curve, axes) for series, curve in enumerate(curves, 1)]
     yield stretched(PLOT, *paths)
     for series, curve in enumerate(curves, 1):
@@ -127,11 +137,12 @@ def _told(curve: Curve, point: Point) -> str:
     return f"{curve.name}, {point.x}: {_share(point.y or 0.0)}{band}"
 
 
-def _band(series: int, curve: Curve, axes: _Axes) -> Html:
+def _band(series: int, ends: Sequence[tuple[int, float | None, float | None]], axes: _Axes) -> Html:
+    """The area between two ends (x, low, high), in each stretch where both are known."""
     drawn = []
-    for run in _runs(curve.points, lambda point: point.low is not None and point.high is not None):
-        upper = [axes.spot(point.x, point.high or 0.0) for point in run]
-        lower = [axes.spot(point.x, point.low or 0.0) for point in reversed(run)]
+    for run in _runs(ends, lambda end: end[1] is not None and end[2] is not None):
+        upper = [axes.spot(x, high or 0.0) for x, _, high in run]
+        lower = [axes.spot(x, low or 0.0) for x, low, _ in reversed(run)]
         is_single = len(run) == 1
         drawn.append(path([*upper, *lower], f"{'single' if is_single else 'band'} {series_class(series)}",
                           not is_single))
@@ -144,9 +155,9 @@ def _line(series: int, curve: Curve, axes: _Axes) -> Html:
                  for run in runs if len(run) > 1)
 
 
-def _runs(points: Sequence[Point], is_known: Callable[[Point], bool]) -> list[list[Point]]:
+def _runs(points: Sequence[Place], is_known: Callable[[Place], bool]) -> list[list[Place]]:
     """The stretches of points between gaps."""
-    runs: list[list[Point]] = [[]]
+    runs: list[list[Place]] = [[]]
     for point in points:
         if is_known(point):
             runs[-1].append(point)

@@ -30,7 +30,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A share from 0 to 1 with its interval; None where it is not known. `note` is its text, such as `7/10`."""
+    """A share from 0 to 1 with its interval; None where it is not known. `note` is its text, such as `7/10`.
+
+    `least` and `most` stand in place of a value of which only these ends are known.
+    """
 
     label: Child
     value: float | None
@@ -38,6 +41,8 @@ class Bar:
     high: float | None
     note: Child
     tone: Tone = Tone.PLAIN
+    least: float | None = None
+    most: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,8 @@ def axis(scale: Scale, title: str, is_signed: bool = False) -> Html:
 
 def _bar_row(item: Bar) -> Row:
     scale = Scale(0.0, 1.0)
+    if item.least is not None and item.most is not None:
+        return Row(item.label, _between(item, item.least, item.most, scale), item.note)
     if item.value is None:
         return Row(item.label, _unknown(item.low, item.high, scale), item.note)
     place = scale.place(item.value)
@@ -119,6 +126,13 @@ def _difference_row(item: Difference, scale: Scale) -> Row:
     drawn = joined(_interval(item.low, item.high, scale),
                    dot(scale.place(item.value), _MIDDLE, 5, f"dot {item.tone}"))
     return Row(item.label, picture(HEIGHT, _told(item.value, item.low, item.high, True), "", drawn), item.note)
+
+
+def _between(item: Bar, least: float, most: float, scale: Scale) -> Html:
+    drawn = joined(bar(scale.place(least), scale.place(most), 6, HEIGHT - 12, f"bar {item.tone}"),
+                   _interval(item.low, item.high, scale))
+    told = f"{_share(least)} to {_told(most, item.low, item.high)}"
+    return picture(HEIGHT, told, "", drawn)
 
 
 def _unknown(low: float | None, high: float | None, scale: Scale) -> Html:

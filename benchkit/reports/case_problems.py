@@ -17,6 +17,7 @@ from benchkit.recordings.run_record import Result
 from benchkit.reports.case_rows import CaseRow
 from benchkit.reports.expected import expected_line
 from benchkit.reports.failures import failed_checks
+from benchkit.reports.figures_as_text import of
 from benchkit.reports.text_cases import main_failure
 
 FAILURE, ERROR = "failure", "error"
@@ -77,11 +78,11 @@ def _told(results: Iterable[Result]) -> _Told:
 
 
 def _message(row: CaseRow, errors: Mapping[str, int], expected: str) -> str:
-    judged = f"{row.passed} of {row.n} judged trials passed" if row.n else "no trial was judged"
+    judged = f"{of(row.passed, row.n)} judged trials passed" if row.n else "no trial was judged"
     parts = [f"{row.state}: {judged}"]
     if row.incomplete:
-        types = ", ".join(f"{count} {name}" for name, count in errors.items())
-        parts.append(f"{row.incomplete} of {row.n + row.incomplete} planned ones are incomplete ({types})")
+        types = ", ".join(f"{count:,} {name}" for name, count in errors.items())
+        parts.append(f"{of(row.incomplete, row.n + row.incomplete)} planned ones are incomplete ({types})")
     if row.passed < row.n:
         parts += [main_failure(row), f"expected {expected}" if expected else ""]
     return "; ".join(filter(None, parts))
@@ -96,9 +97,9 @@ def _failed_lines(row: CaseRow, failed: Iterable[Result]) -> Iterator[str]:
         yield f"  output: {shown_line(result.output or '', LONGEST_QUOTE)}"
     more = row.n - row.passed - MOST_QUOTED
     if more > 0:
-        yield f"and {more} more failed trials"
+        yield f"and {more:,} more failed trials"
 
 
 def _error_lines(reasons: Mapping[str, int]) -> Iterator[str]:
     for reason, count in reasons.items():
-        yield f"{count} x {shown_line(reason, LONGEST_QUOTE)}"
+        yield f"{count:,} x {shown_line(reason, LONGEST_QUOTE)}"

@@ -12,8 +12,10 @@ from benchkit.basics.names import count_of, names_of, shown_line
 from benchkit.basics.values import JSON
 from benchkit.recordings.pieces import SessionFacts
 from benchkit.recordings.run_record import RunRecord
+from benchkit.reports.figures_as_text import spread
 from benchkit.reports.run_tally import RunTally
 from benchkit.reports.speed import LatencyColumn
+from benchkit.statistics.estimators import State, state
 from benchkit.statistics.intervals import anytime
 from benchkit.statistics.percentiles import PERCENTS, TRIALS_NEEDED
 from benchkit.statistics.suites import Coverage
@@ -45,8 +47,8 @@ def _above_k_max(run: Run) -> Iterator[Caution]:
     coverage = run.coverage
     if coverage.cases and coverage.k_max < run.record.trials:
         yield Caution("k-above-k-max", (
-            f"from k = {coverage.k_max + 1} on, completed-only values are over fewer than all {coverage.cases} cases, "
-            "and may lie outside worst and best"))
+            f"from k = {coverage.k_max + 1:,} on, completed-only values are over fewer than all "
+            f"{coverage.cases:,} cases, and may lie outside worst and best"))
 
 
 def _identical_outputs(run: Run) -> Iterator[Caution]:
@@ -57,9 +59,9 @@ def _identical_outputs(run: Run) -> Iterator[Caution]:
     same = [case.case.id for case in repeated if case.has_one_output]
     if same:
         yield Caution("identical-outputs", (
-            f"all outputs are the same in every trial in {len(same)} of {count_of(len(repeated), 'case')} at "
-            f"temperature {temperature:g}: these trials count as one, and pass^k says nothing about them "
-            f"({names_of(same)})"))
+            f"in {len(same):,} of {count_of(len(repeated), 'case')} every trial gave the same text, at temperature "
+            f"{temperature:g}: repeated trials of these cases say no more than one trial does, and their pass^k is no "
+            f"more certain than a single look ({names_of(same)})"))
 
 
 def _repeated_seeds(run: Run) -> Iterator[Caution]:
@@ -89,14 +91,14 @@ def _odd_answers(run: Run) -> Iterator[Caution]:
     for code, found, words in kinds:
         if found.count:
             yield Caution(code, (
-                f"{found.count} of {count_of(odd.answered, 'answer')} {words} ({names_of(found.cases)})"))
+                f"{found.count:,} of {count_of(odd.answered, 'answer')} {words} ({names_of(found.cases)})"))
 
 
 def _never_passed(run: Run) -> Iterator[Caution]:
-    never = [case.case.id for case in run.tally.cases if case.counts.failed >= 2 and not case.counts.passed]
+    never = [case.case.id for case in run.tally.cases if state(case.counts) is State.STABLE_FAIL]
     if never:
         yield Caution("never-passed", (
-            f"{count_of(len(never), 'case')} of {run.coverage.cases} never passed: look at their labels before "
+            f"{count_of(len(never), 'case')} of {run.coverage.cases:,} never passed: look at their labels before "
             f"blaming the system ({names_of(never)})"))
 
 
@@ -104,7 +106,7 @@ def _several_attempts(run: Run) -> Iterator[Caution]:
     attempts = run.tally.speed.attempts
     if attempts.repeated:
         yield Caution("several-attempts", (
-            f"{attempts.repeated} of {count_of(attempts.cells, 'started trial')} took several attempts "
+            f"{attempts.repeated:,} of {count_of(attempts.cells, 'started trial')} took several attempts "
             f"(at most {attempts.most}); the last one counts"))
 
 
@@ -119,9 +121,10 @@ def _sessions(run: Run) -> Iterator[Caution]:
         trials = rounds.complete * len(run.tally.cases)
         interval = anytime(rounds.passed, trials)
         yield Caution("several-sessions", (
-            f"recorded in {len(sessions)} sessions; if you looked before you went on, read this interval of pass^1, "
-            f"which holds however often one looks: {100 * interval.low:.1f} to {100 * interval.high:.1f} % "
-            f"({rounds.passed} of {count_of(trials, 'trial')} in {count_of(rounds.complete, 'complete round')})"))
+            f"recorded in {len(sessions):,} sessions: looking at results and then going on makes ordinary intervals "
+            "too narrow. This one, of how often one try passes, holds however often one looked: "
+            f"{spread(interval.low, interval.high)} % ({rounds.passed:,} of "
+            f"{count_of(trials, 'trial')} in {count_of(rounds.complete, 'complete round')})"))
 
 
 def session_differences(sessions: Sequence[SessionFacts]) -> tuple[str, ...]:
@@ -136,18 +139,21 @@ def session_differences(sessions: Sequence[SessionFacts]) -> tuple[str, ...]:
 
 
 def _short_percentiles(run: Run) -> Iterator[Caution]:
-    columns = (("warm", run.tally.speed.warm), ("cold", run.tally.speed.cold))
-    missing = [f"{', '.join(names)} of {count_of(column.n, kind + ' trial')}"
-               for kind, column in columns if (names := _missing_percentiles(column))]
+    # a session has one cold trial a case, so of few cases no run of any length has enough for the high percentiles
+    warm, cold = run.tally.speed.warm, run.tally.speed.cold
+    within_reach = [percent for percent in _missing_percentiles(cold) if TRIALS_NEEDED[percent] <= run.coverage.cases]
+    columns = (("warm", warm.n, _missing_percentiles(warm)), ("cold", cold.n, within_reach))
+    missing = [f"{', '.join(f'p{percent}' for percent in percents)} of {count_of(trials, kind + ' trial')}"
+               for kind, trials, percents in columns if percents]
     if missing:
         needs = ", ".join(f"p{percent} {TRIALS_NEEDED[percent]}" for percent in PERCENTS[1:])
         yield Caution("percentile-needs-more", f"too few latencies for {' and for '.join(missing)} (needed: {needs})")
 
 
-def _missing_percentiles(column: LatencyColumn) -> list[str]:
+def _missing_percentiles(column: LatencyColumn) -> list[int]:
     if not column.n:
         return []
-    return [f"p{percent}" for percent, found in zip(PERCENTS, column.percentiles, strict=True) if found is None]
+    return [percent for percent, found in zip(PERCENTS, column.percentiles, strict=True) if found is None]
 
 
 def _queue(run: Run) -> Iterator[Caution]:

@@ -56,7 +56,7 @@ def _cases(base: RunRecord, candidate: RunRecord) -> Iterator[Obstacle]:
         differing = [case.id for case, other in common if part_of(case) != part_of(other)]
         if differing:
             yield Obstacle(code, (
-                f"{words} differs in {len(differing)} of {count_of(len(common), 'common case')} "
+                f"{words} differs in {len(differing):,} of {count_of(len(common), 'common case')} "
                 f"({names_of(differing)})"))
 
 

@@ -1,14 +1,16 @@
 """What a person wants to know first, in three lines: what it does, what is unknown, and what to trust.
 
-Each is a label and a sentence, for any renderer. What does not live here: how they are laid out (text.py).
+Each is a label and a sentence, for any renderer; below its rates each of them also says what a run of this length
+may have missed. What does not live here: how they are laid out (text.py).
 """
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from benchkit.basics.names import count_of
-from benchkit.reports.figures_as_text import percent, spread
-from benchkit.reports.run_report import RunReport
+from benchkit.reports.case_rows import in_state
+from benchkit.reports.figures_as_text import number, percent_in_words, rate, spread
+from benchkit.reports.run_report import FLAKE, RunReport
 from benchkit.statistics.estimators import State
 from benchkit.statistics.suites import SuiteMetric
 
@@ -27,17 +29,23 @@ def headline_of(run: RunReport) -> Headline:
     return Headline(_does(run), _unknown(run), _trust(run))
 
 
+def flake_unseen(run: RunReport) -> str:
+    """What a run of this length may well have missed, in a sentence without a full stop."""
+    return (f"a case that fails 1 time in {FLAKE.denominator} looks stable in {percent_in_words(run.flake_unseen)} of "
+            f"runs of {count_of(run.record.trials, 'trial')}")
+
+
 def _does(run: RunReport) -> str:
     coverage = run.coverage
     if not coverage.completed:
         return f"nothing is known: none of {count_of(coverage.planned, 'planned trial')} could be judged"
     if run.record.trials == 1:
-        return (f"{run.totals.passed} of {count_of(coverage.cases, 'case')} passed their one trial, "
-                f"{run.totals.failed} failed")
+        return (f"{run.totals.passed:,} of {count_of(coverage.cases, 'case')} passed their one trial, "
+                f"{number(run.totals.failed)} failed")
     parts = [f"{_number(run, State.STABLE_PASS)} of {count_of(coverage.cases, 'case')} pass every time",
              f"{_number(run, State.FLAKY)} sometimes", f"{_number(run, State.STABLE_FAIL)} never"]
-    undecided = _number(run, State.POSSIBLY_FLAKY, State.NO_DATA)
-    return ", ".join(parts + ([f"{undecided} not decided"] if undecided else []))
+    open_states = (State.POSSIBLY_FLAKY, State.NO_DATA)
+    return ", ".join(parts + [f"{_number(run, state)} {state}" for state in open_states if in_state(run.cases, state)])
 
 
 def _unknown(run: RunReport) -> str:
@@ -46,27 +54,28 @@ def _unknown(run: RunReport) -> str:
     if not missing:
         return f"nothing: all {count_of(coverage.planned, 'planned trial')} were judged"
     most_first = sorted(run.unjudged, key=lambda error: -error.count)
-    types = [f"{error.count} {error.type}" for error in most_first]
+    types = [f"{error.count:,} {error.type}" for error in most_first]
     shown = ", ".join(types[:2]) + (", ..." if len(types) > 2 else "")
-    return (f"{missing} of {count_of(coverage.planned, 'trial')} ({shown}); "
-            f"{coverage.cases_complete} of {count_of(coverage.cases, 'case')} complete")
+    return (f"{missing:,} of {count_of(coverage.planned, 'trial')} ({shown}); "
+            f"{coverage.cases_complete:,} of {count_of(coverage.cases, 'case')} complete")
 
 
 def _trust(run: RunReport) -> str:
     if not run.suite:
         return "nothing: there are no cases"
     first, last = run.suite[0].hat, run.suite[-1].hat
-    if first.worst != first.best:
-        return (f"one try passes {percent(first.worst)} to {percent(first.best)} %, as the unknown trials go "
-                f"(95 %: {spread(first.low, first.high)})")
-    if run.record.trials == 1:
-        return f"one try passes {_rate(first)}; one trial cannot show what is reliable"
-    return f"one try passes {_rate(first)}, all of {run.record.trials} tries {_rate(last, '')}"
+    is_open, trials = first.worst != first.best, run.record.trials
+    if trials == 1:
+        return (f"one try passes {rate(first)} %, as the unknown trials go (95 %: {spread(first.low, first.high)})"
+                if is_open else f"one try passes {_rate(first)}; one trial cannot show what is reliable")
+    # two ranges and two intervals do not fit a line; the second interval stands in the tables
+    all_pass = f"{rate(last)} %" if is_open else _rate(last, "")
+    return f"one try passes {_rate(first)}, all of {trials:,} tries {all_pass}"
 
 
 def _rate(metric: SuiteMetric, label: str = "95 %: ") -> str:
-    return f"{percent(metric.worst)} % ({label}{spread(metric.low, metric.high)})"
+    return f"{rate(metric)} % ({label}{spread(metric.low, metric.high)})"
 
 
-def _number(run: RunReport, *states: State) -> int:
-    return sum(row.state in states for row in run.cases)
+def _number(run: RunReport, state: State) -> str:
+    return number(len(in_state(run.cases, state)))

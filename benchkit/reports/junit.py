@@ -15,7 +15,7 @@ from benchkit.reports.case_problems import ERROR, FAILURE, kind_of, problem_of
 from benchkit.reports.case_rows import CaseRow
 from benchkit.reports.circumstances import ending_of, hardware_of
 from benchkit.reports.comparison import labels_of
-from benchkit.reports.figures_as_text import percent, spread
+from benchkit.reports.figures_as_text import of, rate, spread
 from benchkit.reports.run_report import RunReport
 from benchkit.statistics.suites import SuiteMetric
 
@@ -93,7 +93,7 @@ def _properties_of(run: RunReport) -> Iterator[tuple[str, str]]:
     yield "judge", f"{record.judge.name} {record.judge.version}"
     yield "split", record.split
     yield "trials", str(record.trials)
-    yield "judged", f"{coverage.completed} of {coverage.planned} planned trials"
+    yield "judged", f"{of(coverage.completed, coverage.planned)} planned trials"
     for at_k in run.suite[:1] + run.suite[1:][-1:]:
         yield f"pass^{at_k.k} %", _rate(at_k.hat)
     yield from ((f"settings.{key}", _shown_value(value)) for key, value in record.settings.items())
@@ -105,8 +105,7 @@ def _properties_of(run: RunReport) -> Iterator[tuple[str, str]]:
 
 
 def _rate(metric: SuiteMetric) -> str:
-    worst, best = percent(metric.worst), percent(metric.best)
-    return f"{worst if metric.worst == metric.best else f'{worst} to {best}'} (95 %: {spread(metric.low, metric.high)})"
+    return f"{rate(metric)} (95 %: {spread(metric.low, metric.high)})"
 
 
 def _session_facts(session: SessionFacts) -> Iterator[tuple[str, str]]:

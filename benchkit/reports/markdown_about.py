@@ -36,7 +36,7 @@ def speed_part(run: RunReport) -> Iterator[Markdown]:
 
 def _latency_cells(column: LatencyColumn) -> list[Markdown]:
     found = [own(latency(one.value) if one else NOT_AVAILABLE) for one in column.percentiles]
-    return [own(str(column.n)), own(str(column.timeouts)), *found]
+    return [own(number(column.n)), own(number(column.timeouts)), *found]
 
 
 def _counts(run: RunReport) -> Iterator[Markdown]:
@@ -49,7 +49,7 @@ def _counts(run: RunReport) -> Iterator[Markdown]:
     loads = [load for load in loading.sessions if load is not None]
     if loads:
         yield own(f"loading the model took {' to '.join(map(seconds, sorted({min(loads), max(loads)})))} s")
-    yield own(f"{attempts.repeated} of {count_of(attempts.cells, 'started trial')} took several attempts, "
+    yield own(f"{attempts.repeated:,} of {count_of(attempts.cells, 'started trial')} took several attempts, "
               f"{count_of(attempts.retries, 'request')} sent again inside a trial")
 
 

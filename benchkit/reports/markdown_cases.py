@@ -13,7 +13,7 @@ from benchkit.reports.columns import clipped
 from benchkit.reports.confusion import Confusion
 from benchkit.reports.expected import expected_line
 from benchkit.reports.failures import MANY_REASONS
-from benchkit.reports.figures_as_text import percent, share, spread
+from benchkit.reports.figures_as_text import number, percent, share, spread
 from benchkit.reports.markdown_parts import FEW_ROWS, LONGEST_NAME, LONGEST_TEXT, cut_table, left, listed, own, right
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.text_cases import MOST_MARKS, main_failure, passed_cell
@@ -35,7 +35,7 @@ def failure_part(run: RunReport) -> Iterator[Markdown]:
          own(share(check.alone, failures.failed))] for check in checks), 2 * FEW_ROWS)
     if failures.reasons:
         yield cut_table("reason", [right("trials"), left("what was expected, and what came")], [
-            [own(str(reason.count)), code(f"{reason.check}: {reason.text}", LONGEST_TEXT)]
+            [own(number(reason.count)), code(f"{reason.check}: {reason.text}", LONGEST_TEXT)]
             for reason in failures.reasons], FEW_ROWS)
     if failures.is_cut:
         yield paragraph(own(f"{MANY_REASONS[0].upper()}{MANY_REASONS[1:]}."))
@@ -45,7 +45,7 @@ def failure_part(run: RunReport) -> Iterator[Markdown]:
 
 def _confusion(confusion: Confusion) -> Markdown:
     titles = [left("expected, got"), *(right(code(label)) for label in confusion.got), right("trials")]
-    rows = ([code(label), *(own(str(count) if count else ".") for count in counts), own(str(sum(counts)))]
+    rows = ([code(label), *(own(number(count) if count else ".") for count in counts), own(number(sum(counts)))]
             for label, counts in zip(confusion.expected, confusion.counts, strict=True))
     return folded(words(own("Which answer was taken for which:"), clipped(confusion.check, LONGEST_NAME)),
                   table(titles, rows))
@@ -58,9 +58,9 @@ def flaky_part(run: RunReport, most: int) -> Iterator[Markdown]:
     if flaky:
         yield _trouble(run, flaky, most)
     else:
-        yield paragraph(own(f"No case of {run.coverage.cases} both passed and failed."))
+        yield paragraph(own(f"No case of {run.coverage.cases:,} both passed and failed."))
     if maybe:
-        yield paragraph(own(f"{count_of(len(maybe), 'case')} of {run.coverage.cases} may be, "
+        yield paragraph(own(f"{count_of(len(maybe), 'case')} of {run.coverage.cases:,} may be, "
                             "as the incomplete trials go."))
 
 

@@ -11,9 +11,18 @@ from benchkit.pages.markdown import Markdown, bullets, code, folded, heading, pa
 from benchkit.reports.case_differences import CaseDifference, Outcome
 from benchkit.reports.case_rows import in_state, never_passed
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent, points, points_spread, probability, share
+from benchkit.reports.figures_as_text import (
+    NOT_AVAILABLE,
+    distance,
+    number,
+    percent,
+    points,
+    points_spread,
+    probability,
+    rate,
+    share,
+)
 from benchkit.reports.markdown_parts import FEW_ROWS, LONGEST_NAME, cut_table, left, own, right
-from benchkit.reports.markdown_rates import spread_of
 from benchkit.reports.pair_numbers import latency_text
 from benchkit.reports.pair_words import verdict_of
 from benchkit.reports.repeats import Repeat
@@ -31,11 +40,11 @@ def overview(beside: SideBySide) -> Iterator[Markdown]:
 
 def _overview_row(beside: SideBySide, place: int) -> list[Markdown]:
     run, rank = beside.runs[place], beside.ranks[place]
-    rates = [spread_of(run.suite[end].hat) if run.suite else own(NOT_AVAILABLE) for end in (0, -1)]
+    rates = [own(rate(run.suite[end].hat if run.suite else None)) for end in (0, -1)]
     counts = (run.record.trials, len(in_state(run.cases, State.FLAKY)), len(never_passed(run.cases)),
               run.totals.incomplete, len(run.cautions))
     return [code(beside.labels[place], LONGEST_NAME), code(run.record.system, LONGEST_NAME),
-            own(NOT_AVAILABLE if rank is None else str(rank)), *rates, *(own(str(count)) for count in counts)]
+            own(NOT_AVAILABLE if rank is None else str(rank)), *rates, *(own(number(count)) for count in counts)]
 
 
 def pairs_part(beside: SideBySide, most: int) -> Iterator[Markdown]:
@@ -59,10 +68,10 @@ def pairs_part(beside: SideBySide, most: int) -> Iterator[Markdown]:
 def _pair_row(beside: SideBySide, pair: Pair, found: Comparison) -> list[Markdown]:
     counts = ", ".join(str(len(found.with_outcome(one))) for one in (Outcome.WON, Outcome.LOST, Outcome.TIED))
     adjusted = NOT_AVAILABLE if pair.adjusted_p is None else probability(pair.adjusted_p)
-    return [*_names(beside, pair), own(str(found.compared)), own(percent(found.base_rate)),
+    return [*_names(beside, pair), own(number(found.compared)), own(percent(found.base_rate)),
             own(percent(found.candidate_rate)), own(points(found.difference)),
             own(points_spread(found.interval.low, found.interval.high)), own(probability(found.p)), own(adjusted),
-            own(counts), own(str(len(found.regressions)))]
+            own(counts), own(number(len(found.regressions)))]
 
 
 def _names(beside: SideBySide, pair: Pair) -> tuple[Markdown, Markdown]:
@@ -91,7 +100,8 @@ def _facts(found: Comparison) -> Iterator[Markdown]:
                   f"between {points(found.bounds.low)} and {points(found.bounds.high)}: {ahead}")
     if found.margin is not None:
         same = "the same" if found.same_within_margin else "not shown to be the same"
-        yield own(f"within {percent(found.margin)} points: {same} (smallest margin: {percent(found.smallest_margin)})")
+        yield own(f"within {distance(found.margin)} points: {same} "
+                  f"(smallest margin: {distance(found.smallest_margin)})")
     yield own(f"smallest p these cases could reach: {probability(found.smallest_p)}")
     yield from (own(f"latency: {latency_text(ratio)}") for ratio in found.latency)
     if found.only_base or found.only_candidate:

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 
 from benchkit.basics.names import count_of
 from benchkit.pages.markdown import Markdown, MarkdownColumn, code, paragraph, table
-from benchkit.reports.figures_as_text import percent, share, spread
+from benchkit.reports.figures_as_text import number, of, percent, rate, share, spread
+from benchkit.reports.headline import flake_unseen
+from benchkit.reports.ks import shown_ks
 from benchkit.reports.markdown_parts import LONGEST_NAME, cut_table, left, own, right
-from benchkit.reports.run_report import FLAKE, RunReport
+from benchkit.reports.run_report import RunReport
 from benchkit.statistics.suites import SuiteAtK, SuiteMetric
-
-KS = (1, 2, 3, 5, 10)
-"""The k that people ask for; the last one is always shown, too."""
 
 
 def coverage_part(run: RunReport) -> Iterator[Markdown]:
@@ -23,9 +22,9 @@ def coverage_part(run: RunReport) -> Iterator[Markdown]:
     columns = [left("trials judged"), right("incomplete"), left("cases with all trials"), left("cases with some"),
                right("`k_max`")]
     yield table(columns, [[
-        own(share(coverage.completed, coverage.planned)), own(str(coverage.planned - coverage.completed)),
-        own(f"{coverage.cases_complete} of {coverage.cases}"), own(f"{coverage.cases_touched} of {coverage.cases}"),
-        own(str(coverage.k_max))]])
+        own(share(coverage.completed, coverage.planned)), own(number(coverage.planned - coverage.completed)),
+        own(of(coverage.cases_complete, coverage.cases)), own(of(coverage.cases_touched, coverage.cases)),
+        own(number(coverage.k_max))]])
 
 
 def pass_part(run: RunReport) -> Iterator[Markdown]:
@@ -40,35 +39,23 @@ def pass_part(run: RunReport) -> Iterator[Markdown]:
     yield paragraph(own(
         f"Percent, mean over {count_of(run.coverage.cases, 'case')}. `pass@k`: at least one of k tries passes; "
         "`pass^k`: all of them do. 95 %: interval for other such cases; se: standard error of a re-run."
-        + (" Worst to best: incomplete trials taken as failed, as passed." if is_open else "")))
-    yield paragraph(own(
-        f"A case that fails 1 time in {FLAKE.denominator} looks stable in {percent(run.flake_unseen)} % of runs of "
-        f"{count_of(run.record.trials, 'trial')}."))
-
-
-def shown_ks(suite: tuple[SuiteAtK, ...]) -> list[SuiteAtK]:
-    """Those of KS that a suite has, and its last k."""
-    return [at_k for at_k in suite if at_k.k in KS or at_k is suite[-1]]
+        + (" Ranges: incomplete trials taken as failed to taken as passed; completed-only: left out, over the cases "
+           "done." if is_open else "")))
+    yield paragraph(own(f"{flake_unseen(run).capitalize()}."))
 
 
 def _metric_columns(name: str, is_open: bool) -> list[MarkdownColumn]:
-    return [right(name), *([right("worst to best")] if is_open else []), right("95 %"), right("se")]
+    return [right(name), *([right("completed-only")] if is_open else []), right("95 %"), right("se")]
 
 
 def _pass_row(at_k: SuiteAtK, cases: int, is_open: bool) -> list[Markdown]:
-    return [own(str(at_k.k)), *_cells(at_k.at, is_open), *_cells(at_k.hat, is_open),
-            own(f"{at_k.hat.completed_cases} of {cases}")]
+    return [own(number(at_k.k)), *_cells(at_k.at, is_open), *_cells(at_k.hat, is_open),
+            own(of(at_k.hat.completed_cases, cases))]
 
 
 def _cells(metric: SuiteMetric, is_open: bool) -> list[Markdown]:
-    bounds = [spread_of(metric)] if is_open else []
-    return [own(percent(metric.completed)), *bounds, own(spread(metric.low, metric.high)), own(percent(metric.se))]
-
-
-def spread_of(metric: SuiteMetric) -> Markdown:
-    """What the incomplete trials leave open, in percent; one figure where they leave nothing open."""
-    worst, best = percent(metric.worst), percent(metric.best)
-    return own(worst if metric.worst == metric.best else f"{worst} to {best}")
+    completed = [own(percent(metric.completed))] if is_open else []
+    return [own(rate(metric)), *completed, own(spread(metric.low, metric.high)), own(percent(metric.se))]
 
 
 def tag_part(run: RunReport, most: int) -> Iterator[Markdown]:
@@ -76,5 +63,5 @@ def tag_part(run: RunReport, most: int) -> Iterator[Markdown]:
     if run.tags:
         columns = [left("tag"), right("cases"), left("trials passed"), right("`pass^1` %"), right("95 %")]
         yield cut_table("tag", columns, [
-            [code(row.tag, LONGEST_NAME), own(str(row.cases)), own(f"{row.passed} of {row.judged} judged"),
-             spread_of(row.rate), own(spread(row.rate.low, row.rate.high))] for row in run.tags], most)
+            [code(row.tag, LONGEST_NAME), own(number(row.cases)), own(f"{of(row.passed, row.judged)} judged"),
+             own(rate(row.rate)), own(spread(row.rate.low, row.rate.high))] for row in run.tags], most)

@@ -14,7 +14,7 @@ from benchkit.pages.row_chart import Bar, RowTitles
 from benchkit.pages.tables import Column, mark_column, number_column, table
 from benchkit.recordings.run_record import Result
 from benchkit.reports.case_rows import CaseRow
-from benchkit.reports.figures_as_text import percent
+from benchkit.reports.figures_as_text import of, percent
 from benchkit.reports.page_parts import cut_bars, linked, name, quiet, tone_of, tone_of_trial, words_of
 from benchkit.reports.page_run import MOST_ROWS, RunOnPage, places_by_trouble
 
@@ -87,7 +87,7 @@ def _figures(row: CaseRow) -> tuple[Child, Child, Child]:
 
 
 def _passed(row: CaseRow) -> str:
-    return f"{row.passed} of {row.n}"
+    return of(row.passed, row.n)
 
 
 def bars_part(run: RunOnPage) -> Iterator[Html]:

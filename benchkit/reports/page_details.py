@@ -25,8 +25,8 @@ def details_part(run: RunOnPage) -> Iterator[Html]:
     """A folded block for each case that has one."""
     cases = len(run.report.cases)
     if len(run.detailed) < cases:
-        yield paragraph(f"Details of {len(run.detailed)} of {count_of(cases, 'case')}: those that fail or may be flaky "
-                        "come before all others. ", _elsewhere())
+        yield paragraph(f"Details of {len(run.detailed):,} of {count_of(cases, 'case')}: those that fail or may be "
+                        "flaky come before all others. ", _elsewhere())
     if run.most_characters < LONGEST_TEXT:
         yield paragraph(f"Texts are cut behind {run.most_characters:,} characters, so that the page stays small. ",
                         _elsewhere())

@@ -13,7 +13,7 @@ from benchkit.pages.row_chart import Bar, RowTitles
 from benchkit.pages.tables import Column, number_column, table
 from benchkit.reports.confusion import Confusion
 from benchkit.reports.failures import MANY_REASONS, CheckCount, Reason
-from benchkit.reports.figures_as_text import share
+from benchkit.reports.figures_as_text import number, of, share
 from benchkit.reports.page_parts import cut_bars, line, name, quiet, sentence
 from benchkit.reports.run_report import RunReport
 
@@ -26,7 +26,7 @@ def failure_part(run: RunReport) -> Iterator[Html]:
     """All that is known of failed trials."""
     failures = run.failures
     if not failures.failed:
-        yield paragraph(f"No judged trial failed ({failures.judged} of {failures.judged} passed)."
+        yield paragraph(f"No judged trial failed ({of(failures.judged, failures.judged)} passed)."
                         if failures.judged else "No trial was judged.")
         return
     yield paragraph(f"{share(failures.failed, failures.judged)} judged trials failed.")
@@ -61,18 +61,18 @@ def _reasons(run: RunReport) -> Iterator[Html]:
 
 def _reason_bar(reason: Reason, failed: int) -> Bar:
     return Bar(joined(name(reason.check), " ", line(reason.text)), reason.count / failed, None, None,
-               str(reason.count), Tone.FAIL)
+               number(reason.count), Tone.FAIL)
 
 
 def _confusion(confusion: Confusion) -> Iterator[Html]:
     columns = [Column("expected \\ got"), *map(number_column, confusion.got), number_column("trials")]
     yield from table(f"{confusion.check}: expected in the row, got in the column, counted in trials", columns, (
         [expected, *(_cell(expected, got, count) for got, count in zip(confusion.got, counts, strict=True)),
-         str(sum(counts))]
+         number(sum(counts))]
         for expected, counts in zip(confusion.expected, confusion.counts, strict=True)), "confusion")
 
 
 def _cell(expected: str, got: str, count: int) -> Html:
     if not count:
         return element("span", "\u00b7", class_="quiet")
-    return element("span", count, class_=f"badge {Tone.PASS if expected == got else Tone.FAIL}")
+    return element("span", number(count), class_=f"badge {Tone.PASS if expected == got else Tone.FAIL}")

@@ -32,7 +32,7 @@ def flaky_part(run: RunOnPage) -> Iterator[Html]:
     flaky = [place for place in places_by_trouble(rows) if rows[place].state is State.FLAKY]
     maybe = len(in_state(rows, State.POSSIBLY_FLAKY))
     if not flaky:
-        yield paragraph(f"No case of {len(rows)} both passed and failed.")
+        yield paragraph(f"No case of {len(rows):,} both passed and failed.")
     for number, place in enumerate(flaky[:MOST_SHOWN]):
         pair = output_pair(run.results_of(place))
         if pair is not None:
@@ -40,7 +40,7 @@ def flaky_part(run: RunOnPage) -> Iterator[Html]:
     if len(flaky) > MOST_SHOWN:
         yield quiet(f"And {count_of(len(flaky) - MOST_SHOWN, 'more flaky case')}: see all cases.")
     if maybe:
-        yield paragraph(f"{count_of(maybe, 'case')} of {len(rows)} may be flaky, as the incomplete trials go.")
+        yield paragraph(f"{count_of(maybe, 'case')} of {len(rows):,} may be flaky, as the incomplete trials go.")
 
 
 def _case(run: RunOnPage, place: int, pair: OutputPair, is_open: bool) -> Html:

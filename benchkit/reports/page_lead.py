@@ -12,9 +12,9 @@ from benchkit.pages.marks import Tone
 from benchkit.pages.parts import Figure, bullets, callout, code, facts, figures
 from benchkit.reports.case_rows import in_state
 from benchkit.reports.cautions import Caution
-from benchkit.reports.figures_as_text import share, spread
+from benchkit.reports.figures_as_text import number, share, spread
 from benchkit.reports.headline import headline_of
-from benchkit.reports.page_parts import open_percent, sentence
+from benchkit.reports.page_parts import rate_percent, sentence
 from benchkit.reports.run_report import RunReport
 from benchkit.statistics.estimators import State
 from benchkit.statistics.suites import SuiteMetric
@@ -58,7 +58,7 @@ def _figures(run: RunReport) -> Iterator[Figure]:
         yield _flaky(run)
     coverage = run.coverage
     missing = coverage.planned - coverage.completed
-    yield Figure(f"{missing}", "incomplete trials",
+    yield Figure(number(missing), "incomplete trials",
                  f"{share(coverage.completed, coverage.planned)} judged" if coverage.planned else "nothing planned",
                  Tone.INCOMPLETE if missing else Tone.PLAIN)
 
@@ -72,11 +72,12 @@ def _rates(run: RunReport) -> Iterator[Figure]:
 
 
 def _rate(name: str, metric: SuiteMetric) -> Figure:
-    return Figure(open_percent(metric), name, f"95 %: {spread(metric.low, metric.high)}")
+    return Figure(rate_percent(metric), name, f"95 %: {spread(metric.low, metric.high)}")
 
 
 def _flaky(run: RunReport) -> Figure:
     flaky, maybe, stable = (len(in_state(run.cases, state)) for state in (
         State.FLAKY, State.POSSIBLY_FLAKY, State.STABLE_PASS))
-    told = f"of {run.coverage.cases}" + (f", {maybe} more may be" if maybe else "")
-    return Figure(f"{flaky}", "flaky cases", f"{told}; {stable} pass every time", Tone.FLAKY if flaky else Tone.PLAIN)
+    told = f"of {number(run.coverage.cases)}" + (f", {number(maybe)} more may be" if maybe else "")
+    return Figure(number(flaky), "flaky cases", f"{told}; {number(stable)} pass every time",
+                  Tone.FLAKY if flaky else Tone.PLAIN)

@@ -65,8 +65,9 @@ def _label(label: str) -> str:
 
 def _counts(found: Comparison) -> Iterator[tuple[str, Child]]:
     counts = {outcome: len(found.with_outcome(outcome)) for outcome in Outcome}
-    unknown = f", {counts[Outcome.UNKNOWN]} not judged on both sides" if counts[Outcome.UNKNOWN] else ""
-    yield "Cases", (f"{counts[Outcome.LOST]} lost, {counts[Outcome.WON]} won, {counts[Outcome.TIED]} tied{unknown}")
+    unknown = f", {counts[Outcome.UNKNOWN]:,} not judged on both sides" if counts[Outcome.UNKNOWN] else ""
+    yield "Cases", (f"{counts[Outcome.LOST]:,} lost, {counts[Outcome.WON]:,} won, "
+                    f"{counts[Outcome.TIED]:,} tied{unknown}")
     stable = sum(case.base.state == "stable pass" for case in found.cases)
     yield "Regressions", f"{share(len(found.regressions), stable)} cases that passed every time do not any more"
 

@@ -15,10 +15,19 @@ from benchkit.pages.row_chart import Bar, Difference, RowTitles, bar_chart, diff
 from benchkit.pages.tables import Column, number_column, table
 from benchkit.reports.case_rows import in_state, never_passed
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent, points, probability, spread
+from benchkit.reports.figures_as_text import (
+    NOT_AVAILABLE,
+    number,
+    of,
+    percent,
+    points,
+    probability,
+    rate,
+    spread,
+)
 from benchkit.reports.page_lead import caution_list
-from benchkit.reports.page_parts import line, name, of_metric, quiet, sentence
-from benchkit.reports.page_rates import curve_points
+from benchkit.reports.page_parts import line, name, quiet, rate_bar, rate_percent, sentence
+from benchkit.reports.page_rates import OPEN_BANDS, curve_points
 from benchkit.reports.page_run import RunOnPage
 from benchkit.reports.pair_words import Finding, title_of, verdict_of
 from benchkit.reports.run_report import suite_at
@@ -103,28 +112,26 @@ def _run_row(side: SideBySide, place: int, page: RunOnPage, k: int) -> list[Chil
     run, rank = page.report, side.ranks[place]
     metrics = [None if (one := suite_at(run, number)) is None else one.hat for number in dict.fromkeys((1, k))]
     rates = [cell for one in metrics
-             for cell in (of_metric(one), NOT_AVAILABLE if one is None else spread(one.low, one.high))]
+             for cell in (rate_percent(one), NOT_AVAILABLE if one is None else spread(one.low, one.high))]
     counts = (len(in_state(run.cases, State.FLAKY)), len(never_passed(run.cases)))
     label = joined(link(page.anchor("all"), name(page.label)), element("br"),
                    element("span", breakable(line(run.record.system)), class_="quiet"))
     return [label, NOT_AVAILABLE if rank is None else str(rank), *rates,
-            *map(str, counts), f"{run.totals.incomplete} of {run.totals.planned}"]
+            *map(number, counts), of(run.totals.incomplete, run.totals.planned)]
 
 
 def _rate_bar(page: RunOnPage) -> Bar:
     metric = page.report.suite[0].hat if page.report.suite else None
-    known = metric is not None and metric.completed is not None
-    return Bar(link(page.anchor("all"), name(page.label)),
-               float(metric.completed) if known and metric and metric.completed is not None else None,
-               metric.low if metric else None, metric.high if metric else None, of_metric(metric))
+    return rate_bar(link(page.anchor("all"), name(page.label)), metric, rate_percent(metric))
 
 
 def _chart(runs: Sequence[RunOnPage], k: int) -> CurveChart:
-    curves = [Curve(run.label, curve_points({one.k: one.hat for one in run.report.suite if one.k <= k}))
-              for run in runs]
-    told = "; ".join(f"{run.label}: {percent(one.hat.completed)} %" for run in runs
+    curves = [Curve(run.label, curve_points({one.k: one.hat for one in run.report.suite if one.k <= k},
+                                            run.report.coverage.cases)) for run in runs]
+    told = "; ".join(f"{run.label}: {rate(one.hat)} %" for run in runs
                      if (one := suite_at(run.report, k)) is not None)
-    return CurveChart("pass^k of every run: all of k tries pass", f"At k = {k}: {told}", "k, number of tries",
+    told += OPEN_BANDS if any(run.report.totals.incomplete for run in runs) else ""
+    return CurveChart("pass^k of every run: all of k tries pass", f"At k = {k:,}: {told}", "k, number of tries",
                       "share of cases", curves)
 
 

@@ -17,7 +17,7 @@ from benchkit.pages.row_chart import Bar, RowTitles, bar_chart
 from benchkit.pages.tables import Column, table
 from benchkit.recordings.run_record import Result
 from benchkit.reports.case_rows import CaseRow
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent
+from benchkit.reports.figures_as_text import NOT_AVAILABLE, rate
 from benchkit.statistics.estimators import State
 from benchkit.statistics.suites import SuiteMetric
 
@@ -69,15 +69,18 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
-def open_percent(metric: SuiteMetric) -> str:
+def rate_percent(metric: SuiteMetric | None) -> str:
     """A rate, or the range that incomplete trials leave open: `41.7 to 83.3 %`."""
-    worst, best = percent(metric.worst), percent(metric.best)
-    return f"{worst}\u00a0%" if metric.worst == metric.best else f"{worst} to {best}\u00a0%"
+    return NOT_AVAILABLE if metric is None else f"{rate(metric)}\u00a0%"
 
 
-def of_metric(metric: SuiteMetric | None) -> str:
-    """The same where there may be none."""
-    return NOT_AVAILABLE if metric is None else open_percent(metric)
+def rate_bar(label: Child, metric: SuiteMetric | None, note: Child) -> Bar:
+    """The bar of a metric: to its value, or over the range that incomplete trials leave open."""
+    if metric is None:
+        return Bar(label, None, None, None, note)
+    if metric.worst == metric.best:
+        return Bar(label, float(metric.worst), metric.low, metric.high, note)
+    return Bar(label, None, metric.low, metric.high, note, least=float(metric.worst), most=float(metric.best))
 
 
 def cut_table(

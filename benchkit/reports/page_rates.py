@@ -13,15 +13,20 @@ from benchkit.pages.marks import Part, Tone, legend, stacked_bar
 from benchkit.pages.parts import facts, fold, paragraph
 from benchkit.pages.row_chart import Bar, RowTitles
 from benchkit.pages.tables import Column, number_column, table
-from benchkit.reports.figures_as_text import percent, share, spread
-from benchkit.reports.page_parts import cut_bars, line, name, quiet
-from benchkit.reports.run_report import FLAKE, RunReport
+from benchkit.reports.figures_as_text import completed_of_all, number, of, percent, rate, share, spread
+from benchkit.reports.headline import flake_unseen
+from benchkit.reports.ks import last_ks
+from benchkit.reports.page_parts import cut_bars, line, name, quiet, rate_bar, sentence
+from benchkit.reports.run_report import RunReport
 from benchkit.reports.tags import TagRow
 from benchkit.statistics.suites import SuiteAtK, SuiteMetric
 
 FEW_TAGS, MOST_TAGS = 30, 500
 OPEN_ROWS = 12
 """A table of more k than this is folded."""
+OPEN_BANDS = ("; darker bands are what incomplete trials leave open (taken as failed to taken as passed), and the "
+              "lines, which leave them out, end where a case has fewer than k others")
+"""Behind the description of a curve chart where there are incomplete trials."""
 
 
 def coverage_part(run: RunReport) -> Iterator[Html]:
@@ -33,16 +38,16 @@ def coverage_part(run: RunReport) -> Iterator[Html]:
     yield element("figure", stacked_bar(f"{count_of(coverage.planned, 'planned trial')}", parts),
                   legend([part.tone for part in parts if part.count]))
     yield facts([
-        ("Trials", f"{share(coverage.completed, coverage.planned)} judged: {totals.passed} passed, "
-                   f"{totals.failed} failed; {totals.incomplete} incomplete"),
-        ("Cases", f"{coverage.cases_complete} of {coverage.cases} with all their trials, "
-                  f"{coverage.cases_touched} of {coverage.cases} with some"),
-        ("k_max", f"{coverage.k_max}: so many trials of every case were judged")])
+        ("Trials", f"{share(coverage.completed, coverage.planned)} judged: {totals.passed:,} passed, "
+                   f"{totals.failed:,} failed; {totals.incomplete:,} incomplete"),
+        ("Cases", f"{of(coverage.cases_complete, coverage.cases)} with all their trials, "
+                  f"{of(coverage.cases_touched, coverage.cases)} with some"),
+        ("k_max", f"{number(coverage.k_max)}: so many trials of every case were judged")])
     if run.unjudged:
         yield from table("Incomplete trials, by type of error", [
             Column("type"), number_column("planned trials"), Column("message")],
             ([error.type, share(error.count, coverage.planned), joined(
-                line(error.message), f" ({error.with_message} of {error.count})"
+                line(error.message), f" ({of(error.with_message, error.count)})"
                 if error.with_message < error.count else None)] for error in run.unjudged))
 
 
@@ -54,36 +59,33 @@ def pass_part(run: RunReport) -> Iterator[Html]:
     if len(run.suite) > 1:
         yield curve_chart(_chart(run))
     rows = whole(_pass_table(run))
-    yield rows if len(run.suite) <= OPEN_ROWS else fold(f"The same for every k from 1 to {_last_ks(run)}", rows)
+    yield rows if len(run.suite) <= OPEN_ROWS else fold(f"The same for every k from 1 to {last_ks(run.suite)}", rows)
     yield quiet(
         f"In percent, mean over {count_of(run.coverage.cases, 'case')}. pass@k: at least one of k tries passes; "
         "pass^k: all of them do. 95 %: interval for other such cases. se: standard error of a re-run of these cases."
         + (
-            " Incomplete trials are left out; worst to best: they are taken as failed, as passed."
+            " Ranges: incomplete trials taken as failed to taken as passed; completed-only: left out, over the cases "
+            "done."
             if run.coverage.completed < run.coverage.planned else ""))
-    yield quiet(
-        f"A case that fails 1 time in {FLAKE.denominator} looks stable in {percent(run.flake_unseen)} % of runs of "
-        f"{count_of(run.record.trials, 'trial')}.")
-
-
-def _last_ks(run: RunReport) -> str:
-    *_, before, last = (at_k.k for at_k in run.suite)
-    return str(last) if last == before + 1 else f"{before}, and for {last}"
+    yield quiet(sentence(flake_unseen(run)))
 
 
 def _chart(run: RunReport) -> CurveChart:
-    last = run.suite[-1]
-    told = (f"At k = {last.k}, pass@k is {percent(last.at.completed)} % and pass^k {percent(last.hat.completed)} %; "
-            "bands are 95 % intervals for other such cases, incomplete trials included")
+    last, cases = run.suite[-1], run.coverage.cases
+    told = (f"At k = {last.k:,}, pass@k is {rate(last.at)} % and pass^k {rate(last.hat)} %; "
+            "bands are 95 % intervals for other such cases, incomplete trials included"
+            + (OPEN_BANDS if run.totals.incomplete else ""))
     return CurveChart(
         "pass@k and pass^k", told, "k, number of tries", "share of cases", (
-            Curve("pass@k: at least one of k tries passes", curve_points({one.k: one.at for one in run.suite})),
-            Curve("pass^k: all of k tries pass", curve_points({one.k: one.hat for one in run.suite}))))
+            Curve("pass@k: at least one of k tries passes", curve_points({one.k: one.at for one in run.suite}, cases)),
+            Curve("pass^k: all of k tries pass", curve_points({one.k: one.hat for one in run.suite}, cases))))
 
 
-def curve_points(metrics: Mapping[int, SuiteMetric]) -> list[Point]:
-    """Completed-only values by k, with their intervals."""
-    return [Point(k, None if one.completed is None else float(one.completed), one.low, one.high)
+def curve_points(metrics: Mapping[int, SuiteMetric], cases: int) -> list[Point]:
+    """By k: the completed-only value where it is over all cases, the interval, and worst and best if any differ."""
+    is_open = any(one.worst != one.best for one in metrics.values())
+    return [Point(k, completed_of_all(one, cases), one.low, one.high,
+                  float(one.worst) if is_open else None, float(one.best) if is_open else None)
             for k, one in metrics.items()]
 
 
@@ -92,21 +94,21 @@ def _pass_table(run: RunReport) -> Iterator[Html]:
     columns = [Column("k"), *_metric_columns("pass@k", is_open), *_metric_columns("pass^k", is_open),
                number_column("cases done")]
     yield from table("Both rates for every k", columns, (
-        [str(one.k), *_cells(one.at, is_open), *_cells(one.hat, is_open), _done(one, run)] for one in run.suite))
+        [number(one.k), *_cells(one.at, is_open), *_cells(one.hat, is_open), _done(one, run)] for one in run.suite))
 
 
 def _metric_columns(metric: str, is_open: bool) -> list[Column]:
-    return [number_column(metric), *([number_column("worst to best")] if is_open else []), number_column("95 %"),
+    return [number_column(metric), *([number_column("completed-only")] if is_open else []), number_column("95 %"),
             number_column("se")]
 
 
 def _done(one: SuiteAtK, run: RunReport) -> str:
-    return f"{one.hat.completed_cases} of {run.coverage.cases}"
+    return of(one.hat.completed_cases, run.coverage.cases)
 
 
 def _cells(metric: SuiteMetric, is_open: bool) -> list[str]:
-    bounds = [f"{percent(metric.worst)} to {percent(metric.best)}"] if is_open else []
-    return [percent(metric.completed), *bounds, spread(metric.low, metric.high), percent(metric.se)]
+    completed = [percent(metric.completed)] if is_open else []
+    return [rate(metric), *completed, spread(metric.low, metric.high), percent(metric.se)]
 
 
 def tag_part(run: RunReport) -> Iterator[Html]:
@@ -120,7 +122,5 @@ def tag_part(run: RunReport) -> Iterator[Html]:
 
 
 def _tag_bar(row: TagRow) -> Bar:
-    rate = row.rate
     label = joined(name(row.tag), " ", element("span", count_of(row.cases, "case"), class_="quiet"))
-    return Bar(label, None if rate.completed is None else float(rate.completed), rate.low, rate.high,
-               f"{row.passed} of {row.judged}")
+    return rate_bar(label, row.rate, of(row.passed, row.judged))

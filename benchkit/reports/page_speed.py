@@ -62,9 +62,9 @@ def _table(warm: LatencyColumn, cold: LatencyColumn) -> Iterator[Html]:
 
 
 def _rows(warm: LatencyColumn, cold: LatencyColumn) -> Iterator[Sequence[str]]:
-    yield "trials", str(warm.n), "", str(cold.n), ""
+    yield "trials", number(warm.n), "", number(cold.n), ""
     if warm.timeouts or cold.timeouts:
-        yield "of these timeouts", str(warm.timeouts), "", str(cold.timeouts), ""
+        yield "of these timeouts", number(warm.timeouts), "", number(cold.timeouts), ""
     yield "shortest judged", seconds(warm.shortest), "", seconds(cold.shortest), ""
     for percent, one, other in zip(PERCENTS, warm.percentiles, cold.percentiles, strict=True):
         yield f"p{percent}", *percentile_cells(percent, one), *percentile_cells(percent, other)
@@ -84,9 +84,9 @@ def _facts(run: RunReport) -> Iterator[tuple[str, str]]:
         yield "Tokens", (f"{number(tokens.prompt)} in ({number(tokens.cached)} from the cache), "
                          f"{number(tokens.output)} out, over {count_of(tokens.trials, 'trial')} that say so")
     else:
-        yield "Tokens", f"no trial of {run.coverage.planned} says how many tokens it took"
+        yield "Tokens", f"no trial of {run.coverage.planned:,} says how many tokens it took"
     if tokens.output_per_second is not None:
         yield "Output speed", (f"{float(tokens.output_per_second):.1f} tokens per second (sum of tokens over sum of "
                                "output time)")
-    yield "Attempts", (f"{attempts.repeated} of {count_of(attempts.cells, 'started trial')} took several attempts; "
+    yield "Attempts", (f"{attempts.repeated:,} of {count_of(attempts.cells, 'started trial')} took several attempts; "
                        f"{count_of(attempts.retries, 'request')} sent again inside a trial")

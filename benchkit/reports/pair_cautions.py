@@ -36,7 +36,7 @@ def _few_differing(cases: Sequence[CaseDifference]) -> Iterator[Caution]:
     differing = sum(value != 0 for value in differences)
     if differing < FEWEST_DIFFERING_CASES:
         yield Caution("few-differing-cases", (
-            f"{differing} of {count_of(len(differences), 'compared case')} differ, and p cannot be smaller than "
+            f"{differing:,} of {count_of(len(differences), 'compared case')} differ, and p cannot be smaller than "
             f"{probability(smallest_sign_flip_p(differences))} with so few: this test cannot decide at 5 %"))
 
 
@@ -50,7 +50,7 @@ def _open_winner(cases: Sequence[CaseDifference]) -> Iterator[Caution]:
 def _other_trials(base: RunRecord, candidate: RunRecord) -> Iterator[Caution]:
     if base.trials != candidate.trials:
         yield Caution("trials-differ", (
-            f"the base has {count_of(base.trials, 'trial')} of every case, the candidate {candidate.trials}: a case "
+            f"the base has {count_of(base.trials, 'trial')} of every case, the candidate {candidate.trials:,}: a case "
             "looks stable more easily in fewer trials"))
 
 

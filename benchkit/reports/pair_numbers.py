@@ -14,6 +14,7 @@ from benchkit.basics.names import count_of, shown_line
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures_as_text import (
     NOT_AVAILABLE,
+    distance,
     latency,
     percent,
     points,
@@ -60,12 +61,12 @@ def _margin_facts(comparison: Comparison) -> Iterator[Fact]:
     """Nothing of sameness where the two differ and nobody asked."""
     if comparison.margin is None and comparison.is_apart:
         return
-    smallest = f"the interval lies within {percent(comparison.smallest_margin)} points of no difference"
+    smallest = f"the interval lies within {distance(comparison.smallest_margin)} points of no difference"
     if comparison.margin is None:
         yield "sameness", f"{smallest}: no smaller margin could call them the same"
         return
     answer = "the same" if comparison.same_within_margin else "not shown to be the same"
-    yield "sameness", f"{answer} within {percent(comparison.margin)} points; {smallest}"
+    yield "sameness", f"{answer} within {distance(comparison.margin)} points; {smallest}"
 
 
 def _bounds_facts(comparison: Comparison) -> Iterator[Fact]:
@@ -76,14 +77,14 @@ def _bounds_facts(comparison: Comparison) -> Iterator[Fact]:
     who = {None: "who is ahead is open", "base": "the base is ahead either way",
            "candidate": "the candidate is ahead either way"}[comparison.robust]
     yield "incomplete", (
-        f"{base} trials of the base and {candidate} of the candidate: as they go, the difference is "
+        f"{base:,} trials of the base and {candidate:,} of the candidate: as they go, the difference is "
         f"{points_spread(bounds.low, bounds.high)} points; {who}")
 
 
 def latency_text(ratio: LatencyRatio) -> str:
     """The medians of both sides, and how much longer the candidate takes."""
     sides = (f"{latency(median_of(ratio.candidate))} s against {latency(median_of(ratio.base))} s, medians of "
-             f"{ratio.candidate.n} and {ratio.base.n} {ratio.warmth} trials")
+             f"{ratio.candidate.n:,} and {ratio.base.n:,} {ratio.warmth} trials")
     return sides if ratio.ratio is None else f"{sides}: {times_as_long(ratio.ratio)}"
 
 
@@ -107,7 +108,7 @@ def _repeat_facts(repeat: Repeat | None) -> Iterator[tuple[str, str]]:
             f"{share(one.verdicts.equal, one.verdicts.compared)} verdicts")
     if repeat.only_base or repeat.only_candidate:
         yield "", (
-            f"{count_of(repeat.only_base, 'trial')} ran in the base only, {repeat.only_candidate} in the candidate "
+            f"{count_of(repeat.only_base, 'trial')} ran in the base only, {repeat.only_candidate:,} in the candidate "
             "only")
     yield "by itself", (
         f"two warm outputs of one case are equal in {_percent(repeat.self_base)} of pairs inside the base, "

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from benchkit.basics.names import count_of, shown_line
 from benchkit.reports.comparison import ALPHA, Comparison, Pair, SideBySide
-from benchkit.reports.figures_as_text import percent, points_spread, probability
+from benchkit.reports.figures_as_text import distance, percent, points_spread, probability
 from benchkit.statistics.paired import FEWEST_DIFFERING_CASES
 
 LONGEST_LABEL = 40
@@ -61,7 +61,7 @@ def verdict_of(side: SideBySide, pair: Pair) -> PairVerdict:
     finding = _finding(comparison, pair.adjusted_p)
     return PairVerdict(finding, _SENTENCES[finding].format(
         base=base, candidate=candidate, rates=_rates(comparison), within=_within(comparison),
-        why=_why_open(comparison, pair.adjusted_p), margin=percent(comparison.margin),
+        why=_why_open(comparison, pair.adjusted_p), margin=distance(comparison.margin or 0),
         way="more" if comparison.interval.low > 0 else "less",
         spread=points_spread(comparison.interval.low, comparison.interval.high)))
 
@@ -93,7 +93,7 @@ def _finding(comparison: Comparison, adjusted_p: Fraction) -> Finding:
 
 def _why_open(comparison: Comparison, adjusted_p: Fraction) -> str:
     if comparison.differing < FEWEST_DIFFERING_CASES:
-        return (f"only {comparison.differing} of {count_of(comparison.compared, 'case')} differ, and no p below "
+        return (f"only {comparison.differing:,} of {count_of(comparison.compared, 'case')} differ, and no p below "
                 f"{probability(comparison.smallest_p)} can come of that")
     return f"p is {probability(adjusted_p)}"
 
@@ -103,5 +103,5 @@ def _rates(comparison: Comparison) -> str:
 
 
 def _within(comparison: Comparison) -> str:
-    return f" (and both are the same within {percent(comparison.margin)} points)" if (
+    return f" (and both are the same within {distance(comparison.margin or 0)} points)" if (
         comparison.same_within_margin) else ""

@@ -13,7 +13,7 @@ from benchkit.basics.names import count_of
 from benchkit.reports.case_rows import CaseRow, in_state, never_passed
 from benchkit.reports.columns import INDENT, LEAST_FLEXIBLE, WIDTH, clipped, left, right, table, width_of, wrapped
 from benchkit.reports.comparison import SideBySide
-from benchkit.reports.figures_as_text import percent, spread
+from benchkit.reports.figures_as_text import number, of, rate, spread
 from benchkit.reports.headline import headline_of
 from benchkit.reports.paint import NO_PAINT, Paint
 from benchkit.reports.run_report import RunReport
@@ -118,8 +118,8 @@ def _first_rates(run: RunReport) -> list[str]:
         return []
     ends = run.suite if len(run.suite) < 2 else (run.suite[0], run.suite[-1])
     columns = [right("k"), right("pass@k %"), right("95 %"), right("pass^k %"), right("95 %"), left("cases done")]
-    rows = ([str(one.k), percent(one.at.completed), spread(one.at.low, one.at.high), percent(one.hat.completed),
-             spread(one.hat.low, one.hat.high), f"{one.hat.completed_cases} of {run.coverage.cases}"] for one in ends)
+    rows = ([number(one.k), rate(one.at), spread(one.at.low, one.at.high), rate(one.hat),
+             spread(one.hat.low, one.hat.high), of(one.hat.completed_cases, run.coverage.cases)] for one in ends)
     return ["", *table(columns, rows)]
 
 
@@ -127,8 +127,8 @@ def _first_reasons(run: RunReport) -> list[str]:
     reasons = run.failures.reasons[:FEW]
     if not reasons:
         return []
-    columns = [right("trials"), left(f"why, of {run.failures.failed} failed trials", flexible=True)]
-    return ["", *table(columns, ([str(one.count), f"{one.check}: {one.text}"] for one in reasons))]
+    columns = [right("trials"), left(f"why, of {run.failures.failed:,} failed trials", flexible=True)]
+    return ["", *table(columns, ([number(one.count), f"{one.check}: {one.text}"] for one in reasons))]
 
 
 def _first_cases(run: RunReport) -> list[str]:

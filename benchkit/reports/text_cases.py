@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from benchkit.basics.names import count_of
 from benchkit.reports.case_rows import CaseRow, in_state, never_passed
 from benchkit.reports.columns import INDENT, Column, left, right, table
-from benchkit.reports.figures_as_text import percent, spread
+from benchkit.reports.figures_as_text import of, percent, spread
 from benchkit.reports.paint import Paint
 from benchkit.reports.run_report import RunReport
 from benchkit.statistics.estimators import State
@@ -42,15 +42,15 @@ def _case_row(row: CaseRow, has_marks: bool) -> list[str]:
 
 def passed_cell(row: CaseRow) -> str:
     """`7 of 10`, over the judged trials, and how many were not."""
-    return f"{row.passed} of {row.n}" + (f", {row.incomplete} unknown" if row.incomplete else "")
+    return of(row.passed, row.n) + (f", {row.incomplete:,} unknown" if row.incomplete else "")
 
 
 def flaky_lines(run: RunReport) -> Iterator[str]:
     """The cases that passed and failed, those that may, and what fails in them."""
-    yield from _trouble(in_state(run.cases, State.FLAKY), f"no case of {run.coverage.cases} both passed and failed")
+    yield from _trouble(in_state(run.cases, State.FLAKY), f"no case of {run.coverage.cases:,} both passed and failed")
     maybe = in_state(run.cases, State.POSSIBLY_FLAKY)
     if maybe:
-        yield f"{INDENT}and {count_of(len(maybe), 'case')} of {run.coverage.cases} may be, as the unknown trials go"
+        yield f"{INDENT}and {count_of(len(maybe), 'case')} of {run.coverage.cases:,} may be, as the unknown trials go"
 
 
 def never_lines(run: RunReport) -> Iterator[str]:
@@ -71,6 +71,6 @@ def main_failure(row: CaseRow) -> str:
     failures = row.failures
     if failures.reasons:
         reason = failures.reasons[0]
-        return f"{reason.check}: {reason.text} ({reason.count} of {failures.failed})"
+        return f"{reason.check}: {reason.text} ({of(reason.count, failures.failed)})"
     check = max(failures.checks, key=lambda check: check.failed, default=None)
-    return f"{check.name} ({check.failed} of {failures.failed})" if check else ""
+    return f"{check.name} ({of(check.failed, failures.failed)})" if check else ""

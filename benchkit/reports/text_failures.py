@@ -10,7 +10,7 @@ from benchkit.basics.names import count_of, shown_line
 from benchkit.reports.columns import GAP, INDENT, WIDTH, Column, clipped, folded, left, right, table, width_of, wrapped
 from benchkit.reports.confusion import Confusion
 from benchkit.reports.failures import MANY_REASONS, Unjudged
-from benchkit.reports.figures_as_text import share
+from benchkit.reports.figures_as_text import number, of, share
 from benchkit.reports.run_report import RunReport
 
 MOST_REASONS = 12
@@ -27,7 +27,7 @@ def failure_lines(run: RunReport) -> Iterator[str]:
         yield INDENT + "no trial was judged"
         return
     if not failures.failed:
-        yield f"{INDENT}no judged trial failed ({failures.judged} of {failures.judged} passed)"
+        yield f"{INDENT}no judged trial failed ({of(failures.judged, failures.judged)} passed)"
         return
     yield f"{INDENT}{share(failures.failed, failures.judged)} judged trials failed"
     yield ""
@@ -37,7 +37,7 @@ def failure_lines(run: RunReport) -> Iterator[str]:
     if failures.reasons:
         yield ""
         yield from table([right("trials"), left("what was expected, and what came", flexible=True)],
-                         ([str(reason.count), f"{reason.check}: {reason.text}"]
+                         ([number(reason.count), f"{reason.check}: {reason.text}"]
                           for reason in failures.reasons[:MOST_REASONS]))
         more = len(failures.reasons) - MOST_REASONS
         if more > 0:
@@ -59,7 +59,7 @@ def _confusion_table(confusion: Confusion) -> list[str]:
     room = WIDTH - len(INDENT) - max(map(width_of, expected)) - len(" trials")
     most = max(room // len(confusion.got) - 1, 3)
     columns = [left(""), *(right(folded(shown_line(label), most)[0]) for label in confusion.got), right("trials")]
-    rows = [[label, *(str(count) if count else NO_TRIAL for count in counts), str(sum(counts))]
+    rows = [[label, *(number(count) if count else NO_TRIAL for count in counts), number(sum(counts))]
             for label, counts in zip(expected, confusion.counts, strict=True)]
     return table(columns, rows, gap=GAP if most > GENEROUS else " ")
 
@@ -75,4 +75,4 @@ def unjudged_lines(run: RunReport) -> Iterator[str]:
 
 
 def _message(error: Unjudged) -> str:
-    return error.message + (f" ({error.with_message} of {error.count})" if error.with_message < error.count else "")
+    return error.message + (f" ({of(error.with_message, error.count)})" if error.with_message < error.count else "")

@@ -11,8 +11,8 @@ from benchkit.basics.names import count_of, names_of
 from benchkit.reports.case_differences import CaseDifference, Outcome
 from benchkit.reports.columns import INDENT, WIDTH, Column, clipped, left, right, table, wrapped
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent, points, share, spread
-from benchkit.reports.gate import Gate, why_open
+from benchkit.reports.figures_as_text import NOT_AVAILABLE, of, points, rate, share, spread
+from benchkit.reports.gate import Gate, answer_of
 from benchkit.reports.paint import NO_PAINT, Paint
 from benchkit.reports.pair_numbers import listed, number_facts
 from benchkit.reports.pair_words import Finding, title_of, verdict_of
@@ -55,16 +55,11 @@ def _run_row(side: SideBySide, place: int, run: RunReport, k: int) -> list[str]:
     cells = [cell for metric in metrics for cell in _metric_cells(metric)]
     rank = side.ranks[place]
     return [side.labels[place], *cells, NOT_AVAILABLE if rank is None else str(rank),
-            f"{run.totals.incomplete} of {run.totals.planned}", run.record.system]
+            of(run.totals.incomplete, run.totals.planned), run.record.system]
 
 
 def _metric_cells(metric: SuiteMetric | None) -> tuple[str, str]:
-    if metric is None:
-        return NOT_AVAILABLE, NOT_AVAILABLE
-    value = percent(metric.worst)
-    if metric.worst != metric.best:
-        value += f" to {percent(metric.best)}"
-    return value, spread(metric.low, metric.high)
+    return rate(metric), NOT_AVAILABLE if metric is None else spread(metric.low, metric.high)
 
 
 def pair_lines(side: SideBySide, pair: Pair, paint: Paint = NO_PAINT) -> Iterator[str]:
@@ -93,8 +88,8 @@ def case_lists(comparison: Comparison) -> Iterator[str]:
     """How many cases were lost, won and tied, and each of them by name."""
     lost, won, tied, unknown = (comparison.with_outcome(outcome) for outcome in (
         Outcome.LOST, Outcome.WON, Outcome.TIED, Outcome.UNKNOWN))
-    yield from fact("cases", f"{len(lost)} lost, {len(won)} won, {len(tied)} tied"
-                    + (f", {len(unknown)} not judged on both sides" if unknown else ""))
+    yield from fact("cases", f"{len(lost):,} lost, {len(won):,} won, {len(tied):,} tied"
+                    + (f", {len(unknown):,} not judged on both sides" if unknown else ""))
     stable = sum(case.base.state == "stable pass" for case in comparison.cases)
     ids = [case.id for case in comparison.regressions]
     yield from fact("regressions", f"{share(len(ids), stable)} cases that passed every time do not any more"
@@ -128,12 +123,8 @@ def gate_text(side: SideBySide, pair: Pair, gate: Gate) -> str:
 
 
 def _verdict_lines(side: SideBySide, pair: Pair, gate: Gate) -> Iterator[str]:
-    rules, broken = count_of(len(gate.results), "rule"), len(gate.broken)
-    answer = f"refused ({broken} of {rules} broken)" if broken else f"accepted (none of {rules} broken)"
-    first = f"{answer}: {title_of(side, pair)}"
-    if not gate.is_decided and pair.comparison is not None:
-        first = f"not decided: {why_open(pair.comparison, gate.rules)} ({title_of(side, pair)})"
-    yield from wrapped(first, rest=INDENT)
+    if pair.comparison is not None:
+        yield from wrapped(answer_of(gate, pair.comparison, title_of(side, pair)), rest=INDENT)
     for result in sorted(gate.results, key=lambda result: (not result.is_broken, not result.is_open)):
         word = "broken" if result.is_broken else "open" if result.is_open else "held"
         yield from wrapped(result.text, f"{INDENT}{word:<8}")

@@ -4,15 +4,17 @@ What does not live here: why trials failed (text_failures.py), single cases (tex
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from benchkit.basics.names import count_of, shown_line
 from benchkit.recordings.pieces import SessionFacts
 from benchkit.reports.cautions import temperature_of
 from benchkit.reports.circumstances import ending_of, hardware_of, limits_of
-from benchkit.reports.columns import INDENT, left, right, table, wrapped
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent, share, spread
-from benchkit.reports.run_report import FLAKE, RunReport
+from benchkit.reports.columns import INDENT, WIDTH, left, right, table, width_of, wrapped
+from benchkit.reports.figures_as_text import NOT_AVAILABLE, number, of, percent, share, spread
+from benchkit.reports.headline import flake_unseen
+from benchkit.reports.ks import EVERY_K, last_ks, shown_ks
+from benchkit.reports.run_report import RunReport
 from benchkit.statistics.suites import SuiteAtK, SuiteMetric
 
 MOST_SESSIONS = 8
@@ -31,7 +33,7 @@ def about_lines(run: RunReport) -> Iterator[str]:
     for session in record.sessions[:MOST_SESSIONS]:
         yield from _fact("session", _session(session))
     if len(record.sessions) > MOST_SESSIONS:
-        yield from _fact("", f"and {len(record.sessions) - MOST_SESSIONS} more sessions")
+        yield from _fact("", f"and {number(len(record.sessions) - MOST_SESSIONS)} more sessions")
 
 
 def _fact(label: str, text: str) -> list[str]:
@@ -46,14 +48,14 @@ def coverage_lines(run: RunReport) -> Iterator[str]:
     """How much of the plan has a verdict."""
     coverage = run.coverage
     yield from _fact("trials", f"{share(coverage.completed, coverage.planned)} judged, "
-                               f"{coverage.planned - coverage.completed} incomplete")
-    yield from _fact("cases", f"{coverage.cases_complete} of {coverage.cases} with all their trials, "
-                              f"{coverage.cases_touched} of {coverage.cases} with some")
-    yield from _fact("k_max", f"{coverage.k_max}: so many trials of every case were judged")
+                               f"{number(coverage.planned - coverage.completed)} incomplete")
+    yield from _fact("cases", f"{of(coverage.cases_complete, coverage.cases)} with all their trials, "
+                              f"{of(coverage.cases_touched, coverage.cases)} with some")
+    yield from _fact("k_max", f"{number(coverage.k_max)}: so many trials of every case were judged")
 
 
 def pass_lines(run: RunReport) -> Iterator[str]:
-    """pass@k and pass^k for every k: worst, completed-only and best, interval, re-run standard error."""
+    """pass@k and pass^k for every k, or some of many: worst, completed-only, best, interval, re-run standard error."""
     if not run.suite:
         yield INDENT + "there are no cases"
         return
@@ -63,23 +65,30 @@ def pass_lines(run: RunReport) -> Iterator[str]:
         "error of a re-run",
         INDENT)
     yield ""
-    columns = [right("k"), *_METRIC, *_METRIC, left("cases done")]
-    titles, *rows = table(columns, (_pass_row(at_k, run.coverage.cases) for at_k in run.suite))
+    shown = shown_ks(run.suite, EVERY_K)
+    titles, *rows = _pass_table([_pass_row(at_k, run.coverage.cases) for at_k in shown])
     at = titles.index("worst")
     hat = titles.index("worst", at + 1)
     yield " " * at + f"{'pass@k: at least one of k passes':<{hat - at}}pass^k: all of k pass"
     yield from [titles, *rows]
     yield ""
-    yield from wrapped(
-        f"a case that fails 1 time in {FLAKE.denominator} looks stable in {percent(run.flake_unseen)} % of runs "
-        f"of {count_of(run.record.trials, 'trial')}", INDENT)
+    if len(shown) < len(run.suite):
+        yield (f"{INDENT}above {EVERY_K} only round k are shown; JSON (--out) lists every k from 1 to "
+               f"{last_ks(run.suite)}")
+    yield from wrapped(flake_unseen(run), INDENT)
+
+
+def _pass_table(rows: Sequence[Sequence[str]]) -> list[str]:
+    columns = [right("k"), *_METRIC, *_METRIC, left("cases done")]
+    lines = table(columns, rows)
+    return lines if max(map(width_of, lines)) <= WIDTH else table(columns, rows, gap=" ")
 
 
 _METRIC = (right("worst"), right("done"), right("best"), right("95 %"), right("se"))
 
 
 def _pass_row(at_k: SuiteAtK, cases: int) -> list[str]:
-    return [str(at_k.k), *metric_cells(at_k.at), *metric_cells(at_k.hat), f"{at_k.hat.completed_cases} of {cases}"]
+    return [number(at_k.k), *metric_cells(at_k.at), *metric_cells(at_k.hat), of(at_k.hat.completed_cases, cases)]
 
 
 def metric_cells(metric: SuiteMetric) -> list[str]:
@@ -93,11 +102,13 @@ def tag_lines(run: RunReport) -> Iterator[str]:
     if not run.tags:
         yield INDENT + "no case has a tag"
         return
+    is_open = run.coverage.completed < run.coverage.planned
     columns = [left("tag", flexible=True), right("cases"), left("trials passed"), right("worst"), right("done"),
-               right("best"), right("95 %")]
-    yield from table(columns, _tag_rows(run))
+               right("best"), right("95 %"), *([left("cases done")] if is_open else [])]
+    yield from table(columns, _tag_rows(run, is_open))
 
 
-def _tag_rows(run: RunReport) -> Iterable[list[str]]:
+def _tag_rows(run: RunReport, is_open: bool) -> Iterable[list[str]]:
     for row in run.tags:
-        yield [row.tag, str(row.cases), f"{row.passed} of {row.judged} judged", *metric_cells(row.rate)[:4]]
+        done = [of(row.rate.completed_cases, row.cases)] if is_open else []
+        yield [row.tag, number(row.cases), f"{of(row.passed, row.judged)} judged", *metric_cells(row.rate)[:4], *done]

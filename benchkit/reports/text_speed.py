@@ -39,9 +39,9 @@ def _list_of_seconds(loads: Sequence[float]) -> str:
 
 
 def _latency_rows(warm: LatencyColumn, cold: LatencyColumn) -> Iterator[list[str]]:
-    yield ["trials", str(warm.n), "", str(cold.n), ""]
+    yield ["trials", number(warm.n), "", number(cold.n), ""]
     if warm.timeouts or cold.timeouts:
-        yield ["of these timeouts", str(warm.timeouts), "", str(cold.timeouts), ""]
+        yield ["of these timeouts", number(warm.timeouts), "", number(cold.timeouts), ""]
     for percent, one, other in zip(PERCENTS, warm.percentiles, cold.percentiles, strict=True):
         yield [f"p{percent}", *percentile_cells(percent, one), *percentile_cells(percent, other)]
     yield ["longest judged", seconds(warm.longest), "", seconds(cold.longest), ""]
@@ -51,7 +51,7 @@ def token_lines(run: RunReport) -> Iterator[str]:
     """Tokens in and out, and how fast they came."""
     tokens = run.speed.tokens
     if not tokens.trials:
-        yield f"{INDENT}no trial of {run.coverage.planned} says how many tokens it took"
+        yield f"{INDENT}no trial of {run.coverage.planned:,} says how many tokens it took"
         return
     rate = tokens.output_per_second
     yield (f"{INDENT}{number(tokens.prompt)} in, {number(tokens.output)} out, over "
@@ -63,5 +63,5 @@ def token_lines(run: RunReport) -> Iterator[str]:
 def attempt_lines(run: RunReport) -> Iterator[str]:
     """How many trials took more than one start, and how many requests were sent again."""
     attempts = run.speed.attempts
-    yield (f"{INDENT}{attempts.repeated} of {count_of(attempts.cells, 'started trial')} took several attempts; "
+    yield (f"{INDENT}{attempts.repeated:,} of {count_of(attempts.cells, 'started trial')} took several attempts; "
            f"{count_of(attempts.retries, 'request')} sent again inside a trial")
