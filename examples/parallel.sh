@@ -4,8 +4,9 @@
 #     examples/parallel.sh recorded/gemma.jsonl 4 : --system model_triage:gemma --trials 10             four processes here
 #     examples/parallel.sh recorded/gemma.jsonl 4 ada,bob --system model_triage:gemma --trials 10       two on each machine
 #
-# Each machine holds this folder at the same path, and keeps the logs of its shards: the same command again goes on where
-# they were stopped. GNU parallel runs the shards if it is here, and bash if not. Remove the merged log before you go on.
+# All paths are from the folder above this one, the kit's, where modules of your own must lie, too. Each machine holds it
+# at the same path, and keeps the logs of its shards: the same command again goes on where they were stopped. GNU parallel
+# runs the shards if it is here, and bash if not. Remove the merged log before you go on.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -ge 3 ] || { echo "usage: parallel.sh LOG SHARDS MACHINES [flags of bench.py]; MACHINES is a,b,c or : for here" >&2; exit 2; }
