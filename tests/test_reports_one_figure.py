@@ -14,6 +14,7 @@ from benchkit.reports.headline import headline_of
 from benchkit.reports.junit import junit_report
 from benchkit.reports.markdown import markdown_report
 from benchkit.reports.page_rates import curve_points
+from benchkit.reports.pair_words import verdict_of
 from benchkit.reports.run_report import RunReport, report_of
 from benchkit.reports.text import first_screen, text_report
 from benchkit.reports.text_pairs import side_by_side_text
@@ -95,6 +96,15 @@ class EveryRenderer(unittest.TestCase):
         self.assertNotIn("5 of 6", text_report([report_of(with_tag(record({"A": "++"})), "run")]))
 
 
+class ThePair(unittest.TestCase):
+    def test_rates_over_judged_tries_are_called_so_where_others_were_not_judged(self) -> None:
+        for base, candidate, words in ((OPEN, EXACT, "of judged tries"), ({"A": "+-"}, {"A": "++"}, "of tries")):
+            side = side_by_side([run_of(base), run_of(candidate)])
+            self.assertIn(words, verdict_of(side, side.pairs[0]).text)
+        page = html.unescape(page_of(record(OPEN), record(EXACT)))
+        self.assertTrue(found(r"second against first</a>: ([\d.]+\s% against [\d.]+\s% of judged tries)", page))
+
+
 class TheChart(unittest.TestCase):
     def test_its_line_ends_where_a_case_has_fewer_than_k_trials_and_the_band_goes_on(self) -> None:
         run = run_of(OPEN | {"D": "+nn"})
@@ -116,7 +126,9 @@ class TheChart(unittest.TestCase):
         points = curve_points({one.k: one.hat for one in run.suite}, run.coverage.cases)
         self.assertEqual({(None, None)}, {(point.least, point.most) for point in points})
         self.assertNotIn("darker", page_of(record({"A": "+-", "B": "++"})))
-        self.assertIn("darker", page_of(record(OPEN)))
+        self.assertIn("<p class=\"quiet\">In percent", page_of(record(OPEN)))
+        self.assertIn("In the picture, darker bands are what incomplete trials leave open", page_of(record(OPEN)))
+        self.assertIn("<p class=\"quiet\">Darker bands are", page_of(record(OPEN), record(OPEN)))
 
     def test_a_bar_is_drawn_over_the_range_and_told_so(self) -> None:
         bars = page_of(record(OPEN), record(OPEN)).split("<caption>Share of tries that pass, with")[1]

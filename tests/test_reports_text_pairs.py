@@ -31,8 +31,8 @@ Side by side
   judged-anew          65.0  26.4 to 90.6          40.0  11.8 to 76.9   n/a  0 of 20     toys:robot
 
 candidate against base
-  candidate and base cannot be told apart: 69.4 % against 75.0 % of tries, but only 2 of 3 cases
-  differ, and no p below 0.5 can come of that
+  candidate and base cannot be told apart: 69.4 % against 75.0 % of judged tries, but only 2 of 3
+  cases differ, and no p below 0.5 can come of that
 
   difference    -5.6 points in pass^1 (95 %: -67.6 to +60.9) over 3 cases judged on both sides
   p             1 by sign-flip; the smallest it could be is 0.5, with 2 differing cases

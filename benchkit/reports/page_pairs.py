@@ -80,6 +80,7 @@ def _verdicts(side: SideBySide) -> Iterator[Html]:
 def _verdict(side: SideBySide, number: int, pair: Pair) -> Html:
     finding, found = verdict_of(side, pair).finding, pair.comparison
     rates = (f": {percent(found.candidate_rate)} % against {percent(found.base_rate)} %"
+             + (" of judged tries" if any(found.incomplete) else "")
              if found is not None and found.compared else "")
     return joined(badge(tone_of_finding(finding), str(finding)), " ",
                   link(pair_anchor(number), breakable(title_of(side, pair))), rates)
@@ -97,6 +98,8 @@ def overview_part(side: SideBySide, runs: Sequence[RunOnPage]) -> Iterator[Html]
     yield from _verdicts(side)
     if k > 1 and len(runs) <= MOST_CURVES:
         yield curve_chart(_chart(runs, k))
+        if _is_open(runs):
+            yield quiet(sentence(OPEN_BANDS))
     if side.tests:
         yield from _differences(side)
 
@@ -125,12 +128,16 @@ def _rate_bar(page: RunOnPage) -> Bar:
     return rate_bar(link(page.anchor("all"), name(page.label)), metric, rate_percent(metric))
 
 
+def _is_open(runs: Sequence[RunOnPage]) -> bool:
+    return any(run.report.totals.incomplete for run in runs)
+
+
 def _chart(runs: Sequence[RunOnPage], k: int) -> CurveChart:
     curves = [Curve(run.label, curve_points({one.k: one.hat for one in run.report.suite if one.k <= k},
                                             run.report.coverage.cases)) for run in runs]
     told = "; ".join(f"{run.label}: {rate(one.hat)} %" for run in runs
                      if (one := suite_at(run.report, k)) is not None)
-    told += OPEN_BANDS if any(run.report.totals.incomplete for run in runs) else ""
+    told += f"; {OPEN_BANDS}" if _is_open(runs) else ""
     return CurveChart("pass^k of every run: all of k tries pass", f"At k = {k:,}: {told}", "k, number of tries",
                       "share of cases", curves)
 

@@ -24,9 +24,9 @@ from benchkit.statistics.suites import SuiteAtK, SuiteMetric
 FEW_TAGS, MOST_TAGS = 30, 500
 OPEN_ROWS = 12
 """A table of more k than this is folded."""
-OPEN_BANDS = ("; darker bands are what incomplete trials leave open (taken as failed to taken as passed), and the "
-              "lines, which leave them out, end where a case has fewer than k others")
-"""Behind the description of a curve chart where there are incomplete trials."""
+OPEN_BANDS = ("darker bands are what incomplete trials leave open (taken as failed to taken as passed), and the lines, "
+              "which leave them out, end where a case has fewer than k others")
+"""What a curve chart has where there are incomplete trials."""
 
 
 def coverage_part(run: RunReport) -> Iterator[Html]:
@@ -65,7 +65,7 @@ def pass_part(run: RunReport) -> Iterator[Html]:
         "pass^k: all of them do. 95 %: interval for other such cases. se: standard error of a re-run of these cases."
         + (
             " Ranges: incomplete trials taken as failed to taken as passed; completed-only: left out, over the cases "
-            "done."
+            f"done. In the picture, {OPEN_BANDS}."
             if run.coverage.completed < run.coverage.planned else ""))
     yield quiet(sentence(flake_unseen(run)))
 
@@ -74,7 +74,7 @@ def _chart(run: RunReport) -> CurveChart:
     last, cases = run.suite[-1], run.coverage.cases
     told = (f"At k = {last.k:,}, pass@k is {rate(last.at)} % and pass^k {rate(last.hat)} %; "
             "bands are 95 % intervals for other such cases, incomplete trials included"
-            + (OPEN_BANDS if run.totals.incomplete else ""))
+            + (f"; {OPEN_BANDS}" if run.totals.incomplete else ""))
     return CurveChart(
         "pass@k and pass^k", told, "k, number of tries", "share of cases", (
             Curve("pass@k: at least one of k tries passes", curve_points({one.k: one.at for one in run.suite}, cases)),

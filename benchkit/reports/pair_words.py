@@ -99,7 +99,8 @@ def _why_open(comparison: Comparison, adjusted_p: Fraction) -> str:
 
 
 def _rates(comparison: Comparison) -> str:
-    return f"{percent(comparison.candidate_rate)} % against {percent(comparison.base_rate)} % of tries"
+    judged = "judged tries" if any(comparison.incomplete) else "tries"
+    return f"{percent(comparison.candidate_rate)} % against {percent(comparison.base_rate)} % of {judged}"
 
 
 def _within(comparison: Comparison) -> str:
