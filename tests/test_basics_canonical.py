@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import hashlib
 import unittest
+from collections.abc import Mapping
 
 from benchkit.basics.canonical import (
     SUM_BYTES,
@@ -58,7 +59,8 @@ class WhatBinds(unittest.TestCase):
         self.assertEqual(4, len(others))
 
     def test_many_requests_with_the_same_settings_are_bound_as_each_by_itself(self) -> None:
-        for settings in ({}, {"z": 1, "a": [1.5, None, {"b": "é\u2028\"\\"}]}):
+        many: Mapping[str, JSON] = {"z": 1, "a": [1.5, None, {"b": "é\u2028\"\\"}]}
+        for settings in ({}, many):
             one = requests_with(settings)
             for ask, seed in (("a" * 16, 1001), ("0123456789abcdef", 1002)):
                 self.assertEqual(request_of(ask, settings, seed), one(ask, seed))
