@@ -48,7 +48,7 @@ class WhatStandsWhere(unittest.TestCase):
 
     def test_the_sections_come_in_this_order(self) -> None:
         self.assertEqual(sections(self.text)[1:], [
-            "How much is known", "How often it passes", "Why trials failed", "Flaky cases", "Cases that never pass",
+            "How much is known", "How often it passes", "Why trials failed", "Flaky cases", "Cases without a pass",
             "Incomplete trials", "In detail", "What was run"])
 
     def test_coverage_counts_trials_and_cases(self) -> None:

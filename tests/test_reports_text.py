@@ -73,7 +73,7 @@ Flaky cases
     answer 1                                       | answer 3
     differs from character 8 on
 
-Cases that never pass
+Cases without a pass
   case  passed             fails most often by
   C     0 of 1, 2 unknown  label: expected bug, got spam (1 of 1)
 
@@ -233,7 +233,7 @@ class TheWholeText(unittest.TestCase):
     def test_the_sections_stand_in_their_order(self) -> None:
         self.assertEqual(sections(text_report([report_of(record(WORKED_SUITE), "run")])), [
             "How much is known", "How often it passes", "Why trials failed", "By tag", "Case by case", "Flaky cases",
-            "Cases that never pass", "Incomplete trials", "Latency", "Tokens", "Attempts", "What was run", "Warnings"])
+            "Cases without a pass", "Incomplete trials", "Latency", "Tokens", "Attempts", "What was run", "Warnings"])
 
     def test_every_run_has_a_text_of_at_most_the_width(self) -> None:
         for marks in ({}, {"A": "n"}, {"A": "+"}, {"A": "tt", "B": "uu"}, {"A": "+-" * 50, "B": "nt" * 50},
@@ -306,7 +306,7 @@ class TheWholeText(unittest.TestCase):
 
     def test_a_failed_check_that_nobody_explained_is_named(self) -> None:
         text = text_report([report_of(changed(record({"A": "--"}), explain=None), "run")])
-        self.assertIn("label (2 of 2)", section(text, "Cases that never pass"))
+        self.assertIn("label (2 of 2)", section(text, "Cases without a pass"))
 
 
 class HostileText(unittest.TestCase):

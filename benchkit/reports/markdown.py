@@ -55,7 +55,7 @@ def _sections(run: RunReport, most: int) -> Iterator[tuple[str, Iterator[Markdow
     yield "How often it passes", pass_part(run)
     yield "Why trials failed", failure_part(run)
     yield "Flaky cases", flaky_part(run, most // 2)
-    yield "Cases that never pass", never_part(run, most // 2)
+    yield "Cases without a pass", never_part(run, most // 2)
     if run.unjudged:
         yield "Incomplete trials", unjudged_part(run)
     yield "In detail", _asides(run, most)

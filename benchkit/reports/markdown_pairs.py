@@ -34,7 +34,7 @@ def overview(beside: SideBySide) -> Iterator[Markdown]:
     """Heading and table of all runs, best ranks possible in it."""
     yield heading(2, own(f"{len(beside.runs)} runs"))
     columns = [left("run"), left("system"), right("rank"), right("`pass^1` %"), right("`pass^k` %"), right("k"),
-               right("flaky"), right("never pass"), right("incomplete"), right("warnings")]
+               right("flaky"), right("no pass"), right("incomplete"), right("warnings")]
     yield table(columns, (_overview_row(beside, place) for place in range(len(beside.runs))))
 
 

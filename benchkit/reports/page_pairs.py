@@ -107,7 +107,7 @@ def overview_part(side: SideBySide, runs: Sequence[RunOnPage]) -> Iterator[Html]
 def _runs_table(side: SideBySide, runs: Sequence[RunOnPage], k: int) -> Iterator[Html]:
     last = [number_column(f"pass^{k}"), number_column("95 %")] if k > 1 else []
     columns = [Column("run"), number_column("rank"), number_column("pass^1"), number_column("95 %"), *last,
-               number_column("flaky"), number_column("never pass"), number_column("incomplete")]
+               number_column("flaky"), number_column("no pass"), number_column("incomplete")]
     yield from table("Runs side by side", columns, (_run_row(side, place, run, k) for place, run in enumerate(runs)))
 
 

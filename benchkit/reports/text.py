@@ -86,7 +86,7 @@ def _sections(paint: Paint) -> tuple[Section, ...]:
         Section("By tag", tag_lines),
         Section("Case by case", lambda run: case_lines(run, paint)),
         Section("Flaky cases", lambda run: (*flaky_lines(run), *flaky_output_lines(run))),
-        Section("Cases that never pass", never_lines),
+        Section("Cases without a pass", never_lines),
         Section("Incomplete trials", unjudged_lines),
         Section("Latency", latency_lines),
         Section("Tokens", token_lines),

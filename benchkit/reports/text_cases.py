@@ -1,4 +1,4 @@
-"""The text report on single cases: all of them with their states, the flaky ones, and those that never pass.
+"""The text report on single cases: all of them with their states, the flaky ones, and those without a pass.
 
 What does not live here: all trials of one case, output by output (text_case.py).
 """
