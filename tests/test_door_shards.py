@@ -56,7 +56,9 @@ class OneRunOnThreeMachines(Shards):
         told, = self.run_shards(3)
         self.assertEqual(
             "Done; shard 3/3: 4 of its 4 trials are recorded in recorded/coin.shard-3-of-3.jsonl, 0 left\n"
-            "  merge all shards  python3 bench.py --merge recorded/coin.shard-*-of-3.jsonl --log recorded/coin.jsonl\n",
+            "  merge all shards  python3 bench.py --merge recorded/coin.shard-*-of-3.jsonl --log recorded/coin.jsonl\n"
+            "  note              3 divides the 3 cells of a trial, so all trials of a case are in one shard, and one "
+            "that is late leaves its cases empty; 4 shards would not\n",
             told)
         again, = self.run_shards(3)
         self.assertEqual(told.replace("Done", "Nothing was left to run"), again)

@@ -7,7 +7,7 @@ from collections import Counter
 from benchkit.basics.errors import Unusable
 from benchkit.basics.values import Shard
 from benchkit.running.plan import NothingRecorded, Selection, cells_of, look_ahead, work_left
-from benchkit.running.shards import mark_of, shard_of
+from benchkit.running.shards import better_number, mark_of, shard_of
 from tests.test_running_plan import NO_CHANGES, cells
 from tests.trial_logs import plan_line
 
@@ -36,6 +36,25 @@ class AsGiven(unittest.TestCase):
 
     def test_the_log_of_a_shard_is_marked(self) -> None:
         self.assertEqual((".shard-2-of-3", ""), (mark_of(Shard(2, 3)), mark_of(None)))
+
+
+class HowMany(unittest.TestCase):
+    def test_a_number_that_divides_the_cases_has_a_better_one_above_it(self) -> None:
+        for of, columns, better in ((4, 64, 5), (64, 64, 65), (2, 64, 3), (3, 9, 4), (6, 30, 7), (1000, 10_000, 1001)):
+            with self.subTest(of=of, columns=columns):
+                self.assertEqual(better_number(Shard(1, of), columns), better)
+
+    def test_other_numbers_spread_every_case(self) -> None:
+        for of, columns in ((1, 64), (3, 64), (5, 64), (7, 30), (999, 10_000), (65, 64), (6, 64)):
+            with self.subTest(of=of, columns=columns):
+                self.assertIsNone(better_number(Shard(1, of), columns))
+
+    def test_the_better_number_has_every_shard_hold_every_case(self) -> None:
+        for of, columns in ((4, 64), (5, 35), (12, 144)):
+            better = better_number(Shard(1, of), columns)
+            assert better is not None
+            held = {(cell % better, cell % columns) for cell in range(better * columns)}
+            self.assertEqual(len(held), better * columns)
 
 
 class FromAJobArray(unittest.TestCase):

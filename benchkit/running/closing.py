@@ -10,11 +10,12 @@ from pathlib import Path
 
 from benchkit.basics.command import Command
 from benchkit.basics.names import names_of
+from benchkit.basics.values import Shard
 from benchkit.recordings.recording import MOST_HELD
 from benchkit.recordings.run_record_writing import LINES
 from benchkit.running.order import Order
 from benchkit.running.plan import can_be_retried
-from benchkit.running.shards import mark_of
+from benchkit.running.shards import better_number, mark_of
 from benchkit.running.status import Status
 from benchkit.trial_log.merging import Merged
 
@@ -35,7 +36,17 @@ def shard_text(found: Status, reason: str | None, order: Order) -> str:
             f"{found.planned - found.left} of its {found.planned} trials are recorded in {order.log}"
             f"{f' ({errors})' if errors else ''}, {found.left} left")
     can_retry = any(can_be_retried(name) for name, _ in found.errors)
-    return _text(said, _to_go_on(order, found.left, can_retry) | {"merge all shards": _to_merge(found, order)})
+    commands = _to_go_on(order, found.left, can_retry) | {"merge all shards": _to_merge(found, order)}
+    return _text(said, commands | _note_on_cases(found.shard, len(order.cases) * len(found.systems)))
+
+
+def _note_on_cases(shard: Shard | None, columns: int) -> dict[str, str]:
+    """Where a shard that is lost or late would leave cases without any trial (docs/scale.md)."""
+    better = None if shard is None else better_number(shard, columns)
+    if shard is None or better is None:
+        return {}
+    return {"note": f"{shard.of} divides the {columns} cells of a trial, so all trials of a case are in one shard, and "
+                    f"one that is late leaves its cases empty; {better} shards would not"}
 
 
 def merged_text(merged: Merged, out: Path, show: Command) -> str:

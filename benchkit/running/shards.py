@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from math import gcd
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
@@ -69,3 +70,13 @@ def _checked(index: int, of: int, given_as: str) -> Shard:
 def mark_of(shard: Shard | None) -> str:
     """What stands in the name of a shard's log before `.jsonl`, if it is not named by a person; "" for no shard."""
     return "" if shard is None else f".shard-{shard.index}-of-{shard.of}"
+
+
+def better_number(shard: Shard, columns: int) -> int | None:
+    """A number of shards in which none holds all trials of some cases; None where this one is such a number.
+
+    `columns` are the cells of one trial: where the shards divide them, a shard has the same of them in every trial.
+    """
+    if shard.of == 1 or columns % shard.of:
+        return None
+    return next(number for number in range(shard.of + 1, 2 * columns + 2) if gcd(number, columns) == 1)
