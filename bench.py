@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from benchkit.running.live import Wish
     from benchkit.running.order import Order
     from benchkit.tasks.task import Task
+    from benchkit.trial_log.lines import PlanLine
     from benchkit.trial_log.reader import TrialLog
 
 
@@ -161,8 +162,17 @@ def merge(options: argparse.Namespace, prog: str) -> int:
     merged = merge_logs([Path(name) for name in options.merge], out, options.accept_damage)
     for path in merged.empty:
         door.say(f"{path}: nothing recorded yet")
-    door.put(merged_text(merged, out, Command(prog, ("--log", str(out)))))
+    show = Command(prog, ("--log", str(out)))
+    for flag, name in strangers_in(merged.plan).items():
+        show = show.having(flag, name)
+    door.put(merged_text(merged, out, show))
     return door.DONE
+
+
+def strangers_in(plan: "PlanLine | None") -> "dict[str, str]":
+    """The flags that name the modules of a plan which are not the kit's own: a person has to type them."""
+    named = {} if plan is None else {"--task": plan.task.module, "--system": plan.systems[0]}
+    return {flag: name for flag, name in named.items() if name.partition(":")[0] not in SHIPPED_MODULES}
 
 
 def record_and_show(options: argparse.Namespace, start: float, words: "Sequence[str]") -> int:
@@ -224,12 +234,10 @@ def refuse_strange_modules(options: argparse.Namespace, log: "TrialLog | None", 
     from benchkit.basics.errors import Unusable
     from benchkit.basics.names import shown_line
 
-    if log is None or log.plan is None:
+    if log is None:
         return
-    recorded = {"--task": log.plan.task.module, "--system": log.plan.systems[0]}
     given = {"--task": options.task, "--system": options.system}
-    strange = {flag: name for flag, name in recorded.items()
-               if given[flag] is None and name.partition(":")[0] not in SHIPPED_MODULES}
+    strange = {flag: name for flag, name in strangers_in(log.plan).items() if given[flag] is None}
     command = Command(words[0], tuple(words[1:]))
     for flag, name in strange.items():
         command = command.having(flag, name)

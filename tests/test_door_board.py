@@ -177,6 +177,7 @@ class BadInput(BoardDoor):
     def test_what_cannot_be_used_is_one_line_and_begins_nothing(self) -> None:
         for command, words in (
             ("run jobs/none.toml", "there is no such file"),
+            ("report example", "there is no such file; a job is named by its file, as in jobs/example.toml"),
             ("run jobs", "is a folder"),
             ("run jobs/tiny.toml --models nobody", "--models nobody: a system is named module:name"),
             ("run jobs/tiny.toml --models nowhere:x", "no module nowhere"),

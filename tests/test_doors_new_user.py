@@ -132,7 +132,8 @@ class FilesInTheWrongPlace(River):
 
     def test_a_command_that_is_offered_names_the_log_that_is_there(self) -> None:
         self.refused("harness.py run --system replay:recorded/keywords.json --trials 5", 2,
-                     "record more: python3 bench.py --log recorded/keywords.jsonl --trials 5")
+                     "record more: python3 bench.py --task triage_task --system baselines:keywords "
+                     "--log recorded/keywords.jsonl --trials 5")
         (self.folder / "recorded" / "keywords.json").write_text('{"recording": 1}', encoding="utf-8")
         self.refused("harness.py run --system replay:recorded/keywords.json", 2, "convert its log again: python3 "
                      "bench.py --log recorded/keywords.jsonl --convert recorded/keywords.json")
@@ -191,7 +192,7 @@ class FromAnotherFolder(River):
                  "report.py runs/keywords.json --out"),
                 ("report.py", ("recorded/keywords.json",), "harness.py run --system replay:recorded/keywords.json"),
                 ("harness.py", ("run", "--system", "replay:recorded/keywords.json", "--trials", "7"),
-                 "bench.py --log recorded/keywords.jsonl --trials 7"),
+                 "bench.py --task triage_task --system baselines:keywords --log recorded/keywords.jsonl --trials 7"),
                 ("bench.py", ("--colour",), "bench.py --help lists the flags"),
                 ("harness.py", ("run", "--colour"), "harness.py --help lists the flags"),
                 ("harness.py", ("run", "--trials", "x"), "harness.py run --help lists the flags"),

@@ -58,6 +58,26 @@ class StrangeLog(River):
                 self.assertIn("pass 6 of 6", self.well(offered))
                 (self.folder / "imported").unlink()
 
+    def test_the_commands_that_a_merge_offers_name_them(self) -> None:
+        shard = f"bench.py {self.typed_words} --trials 2 --quiet"
+        for number in (1, 2):
+            self.well(f"{shard} --shard {number}/2 --log recorded/half-{number}.jsonl")
+        told = self.well("bench.py --merge recorded/half-1.jsonl recorded/half-2.jsonl --log recorded/all.jsonl")
+        self.assertIn(self.typed_words, told)
+        self.assertIn("3 of 3 cases pass every time", self.well(self.offered(told, "show")))
+        told = self.well("bench.py --merge recorded/half-1.jsonl --log recorded/part.jsonl")
+        self.well(self.offered(told, "recording"))
+        self.assertIn("every planned trial ran", self.well(self.offered(told, "run what is left")))
+
+    def test_what_to_do_after_another_prompt_names_them(self) -> None:
+        path = self.folder / "strange_task.py"
+        path.write_text(path.read_text(encoding="utf-8").replace("case.id}", "case.id + '!'}"), encoding="utf-8")
+        told = self.type("harness.py run --task strange_task --system replay:recorded/smol.json --out runs/smol.json")
+        self.assertEqual((2, ""), (told.code, told.stdout))
+        offered = told.stderr.rstrip("\n").rpartition("record again: python3 ")[2]
+        self.assertIn(self.typed_words, offered)
+        self.assertIn("3 of 3 cases pass every time", self.well(f"{offered} --quiet"))
+
     def test_what_needs_no_module_imports_none(self) -> None:
         for command in ("bench.py --log recorded/smol.jsonl --status",
                         "bench.py --log recorded/smol.jsonl --convert recorded/other.json",

@@ -87,6 +87,9 @@ class Job:
 def read_job(path: Path) -> Job:
     """The job in a TOML file. Raises Unusable with file and key."""
     import tomllib
+    if path.suffix != ".toml" and not path.exists():
+        raise Unusable(f"{shown_path(path)}: there is no such file; a job is named by its file, as in "
+                       f"jobs/{shown_line(path.name, 60)}.toml")
     data = read_whole(path, MOST_BYTES)
     name = path.name.removesuffix(".toml")
     if file_stem(name) != name:

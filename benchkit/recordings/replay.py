@@ -4,6 +4,7 @@ What does not live here: judging it (judged.py).
 """
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -71,7 +72,7 @@ def fitted(recording: Recording, place: str, task: Task, cases: Sequence[Case], 
         return recording
     if trials > recording.trials:
         raise Unusable(f"{place}: it holds {recording.trials} trials of every case, not {trials}; give --trials "
-                       f"{recording.trials} or fewer, or record more: {_bench(place)} --trials {trials}")
+                       f"{recording.trials} or fewer, or record more: {_bench(recording, place)} --trials {trials}")
     return replace(recording, trials=trials, cases=tuple(
         replace(case, trials=case.trials[:trials]) for case in recording.cases))
 
@@ -86,8 +87,8 @@ def _check_cases(recording: Recording, place: str, cases: Sequence[Case]) -> Non
     recorded, wanted = {case.id for case in recording.cases}, {case.id for case in cases}
     missing = [case.id for case in cases if case.id not in recorded]
     if missing:
-        raise Unusable(f"{place}: it has no {cases_named(missing)}; record what is missing: {_bench(place)}, "
-                       "or give the cases it was recorded with")
+        raise Unusable(f"{place}: it has no {cases_named(missing)}; record what is missing: "
+                       f"{_bench(recording, place)}, or give the cases it was recorded with")
     gone = [case.id for case in recording.cases if case.id not in wanted]
     if gone:
         raise Unusable(f"{place}: {cases_named(gone)} of it {'is' if len(gone) == 1 else 'are'} not among the cases "
@@ -99,8 +100,10 @@ def _check_asks(recording: Recording, place: str, task: Task, cases: Sequence[Ca
     changed = [case.id for case in cases if prompt_of(task, case).ask != asks[case.id]]
     if changed:
         raise Unusable(f"{place}: the prompt or schema of {cases_named(changed)} has changed since it was recorded; "
-                       f"put it back, or record again: {_bench(place)} --changed rerun")
+                       f"put it back, or record again: {_bench(recording, place)} --changed rerun")
 
 
-def _bench(place: str) -> str:
-    return f"python3 bench.py --log {log_beside(Path(place))}"
+def _bench(recording: Recording, place: str) -> str:
+    """The command that records more; it names the modules, for a log does not have them imported."""
+    task, system = shlex.quote(recording.task.module), shlex.quote(recording.system)
+    return f"python3 bench.py --task {task} --system {system} --log {log_beside(Path(place))}"

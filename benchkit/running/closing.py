@@ -57,7 +57,7 @@ def merged_text(merged: Merged, out: Path, show: Command) -> str:
         said += f"; none of these logs is of shard {names_of(map(str, merged.missing))}"
     if not left:
         return _text(said, {"show": show})
-    recording = Command(show.prog, (*show.words, "--convert", str(out.with_suffix(".json"))))
+    recording = Command(show.prog, ("--log", str(out), "--convert", str(out.with_suffix(".json"))))
     return _text(said, {"run what is left": show, "recording": recording})
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchkit.basics.errors import Unusable
@@ -33,12 +33,14 @@ class Merged:
     """What a merge gave: cells planned and recorded, and the logs that held nothing.
 
     missing  where cells are left, the shards that no log is of
+    plan     what all of them plan
     """
 
     planned: int
     recorded: int
     missing: tuple[Shard, ...]
     empty: tuple[Path, ...]
+    plan: PlanLine | None = field(default=None, compare=False)
 
 
 def merge_logs(
@@ -96,7 +98,8 @@ class _Merge:
         of = numbers.pop() if len(numbers) == 1 and left else 0
         every = (Shard(index, of) for index in range(1, of + 1))
         return Merged(len(self._owners), len(self._owners) - left,
-                      tuple(shard for shard in every if shard not in self._shards), tuple(self._empty))
+                      tuple(shard for shard in every if shard not in self._shards), tuple(self._empty),
+                      self._common.plan if self._common else None)
 
     def _lines_of(self, path: Path, only_finished: bool) -> Generator[bytes, None, bool]:
         """The lines that come from one log; False if it is left for later."""
