@@ -10,9 +10,11 @@ not count. Each round has all runs in turns.
 The server is a process of its own that thinks for a set time over each answer, and says how long it was at work: from
 the first byte of a request to the last of its answer, summed over chats, and over the looks that follow each of them.
 One at a time, the wall time of a trial is compared with that; 8 at once, the trials of a second with the ideal, which
-is 8 chats under way at every moment and nothing else done. Where there is nothing to wait for, a baseline answers at
-once, on the disk of --folder, and again with the sync to the disk left out: the difference is the share of the sync.
-Processor time is the kit's own, of its process alone. It needs a POSIX system. Exit code 0.
+is 8 chats under way at every moment and nothing else done. A bare client (bare_client.py) asks the same of the server,
+writes a line and syncs it, and does nothing else: no client of this kind can come below it. Where there is nothing to
+wait for, a baseline answers at once, on the disk of --folder, and again with the sync to the disk left out: the
+difference is the share of the sync. Processor time is the kit's own, of its process alone. It needs a POSIX system.
+Exit code 0.
 """
 from __future__ import annotations
 
@@ -41,6 +43,7 @@ from benchmarks.measuring import (
 
 AT_ONCE, DEFAULT_ROUNDS, DEFAULT_SECONDS = 8, 5, 0.05
 ONE, MANY = "one at a time", f"{AT_ONCE} at once"
+LEAST = "a bare client"
 INSTANT, UNSYNCED = "no server", "no server, no sync"
 MODEL, BASELINE = "ollama:benchmark", "baselines:constant"
 WITHOUT_SYNC = """import os, runpy, sys
@@ -119,6 +122,18 @@ def slope_with_server(kit: Path, folder: Path, seconds: float, at_once: int, tri
     return Slope(*((more - less) / (trials[1] - trials[0]) for less, more in zip(few, many, strict=True)))
 
 
+def slope_of_bare_client(folder: Path, seconds: float, trials: tuple[int, int]) -> Slope:
+    """A trial of the least client there can be, against the same server."""
+    found = []
+    for count in trials:
+        with answering(seconds) as (host, at_work), tempfile.TemporaryDirectory(dir=folder) as name:
+            cost = cost_of([sys.executable, "-m", "benchmarks.bare_client", host.rpartition(":")[2], str(count),
+                            str(Path(name) / "log.jsonl")], ROOT)
+            found.append((cost.wall_s, cost.cpu_s, *at_work()))
+    few, many = found
+    return Slope(*((more - less) / (trials[1] - trials[0]) for less, more in zip(few, many, strict=True)))
+
+
 def slope_without_server(kit: Path, folder: Path, before: Sequence[str], trials: tuple[int, int]) -> Slope:
     """A trial of a baseline that answers at once."""
     few, many = (Run(kit, folder, BASELINE, before=before).cost(count, trials[1]) for count in trials)
@@ -149,6 +164,7 @@ def sync_share(synced: Sequence[Slope], unsynced: Sequence[Slope]) -> Spread:
 
 MEASURES: Mapping[str, Callable[[Mapping[str, Sequence[Slope]]], str]] = {
     ONE: lambda found: f"{ratio_text(times_the_server(found[ONE]), 3)} times the server's time",
+    LEAST: lambda found: f"{ratio_text(times_the_server(found[LEAST]), 3)} times the server's time",
     MANY: lambda found: f"{ratio_text(share_of_ideal(found[MANY], AT_ONCE), 3)} of the ideal",
     INSTANT: lambda found: f"{ratio_text(sync_share(found[INSTANT], found[UNSYNCED]))} of it for the sync",
     UNSYNCED: lambda found: "",
@@ -169,7 +185,10 @@ def measure(kit: Path, folder: Path, seconds: float, rounds: int, size: int) -> 
     def instant(before: Sequence[str]) -> Callable[[], Slope]:
         return lambda: slope_without_server(kit, folder, before, (10 * size, 110 * size))
 
-    return in_turns({ONE: served(1), MANY: served(AT_ONCE), INSTANT: instant(()),
+    def least() -> Slope:
+        return slope_of_bare_client(folder, seconds, (size, 11 * size))
+
+    return in_turns({ONE: served(1), LEAST: least, MANY: served(AT_ONCE), INSTANT: instant(()),
                      UNSYNCED: instant(("-c", WITHOUT_SYNC))}, rounds)
 
 

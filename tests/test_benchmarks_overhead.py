@@ -8,6 +8,7 @@ import unittest
 import urllib.request
 from pathlib import Path
 
+from benchmarks import bare_client
 from benchmarks.measuring import ROOT, Spread
 from benchmarks.overhead import (
     INSTANT,
@@ -20,6 +21,7 @@ from benchmarks.overhead import (
     answering,
     rows_of,
     share_of_ideal,
+    slope_of_bare_client,
     slope_with_server,
     slope_without_server,
     sync_share,
@@ -46,6 +48,15 @@ class Slopes(unittest.TestCase):
             self.assertGreater(slope.chat_s, 0.009)
             slope_without_server(ROOT, Path(name), (), (2, 12))
             self.assertEqual([], list(Path(name).iterdir()))
+
+    def test_a_bare_client_asks_the_same_and_keeps_a_line_of_each(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            slope = slope_of_bare_client(Path(name), 0.01, (2, 12))
+            self.assertTrue(slope.chat_s > 0.009 and slope.look_s > 0, slope)
+            with answering(0.0) as (host, _):
+                bare_client.run(int(host.rpartition(":")[2]), 3, Path(name) / "log")
+            self.assertEqual([bare_client.LINE_BYTES - 1] * 3,
+                             [len(line) for line in (Path(name) / "log").read_bytes().splitlines()])
 
     def test_without_the_sync_the_door_runs_all_the_same(self) -> None:
         with tempfile.TemporaryDirectory() as name:
