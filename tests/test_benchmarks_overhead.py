@@ -52,7 +52,7 @@ class Slopes(unittest.TestCase):
     def test_a_bare_client_asks_the_same_and_keeps_a_line_of_each(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             slope = slope_of_bare_client(Path(name), 0.01, (2, 12))
-            self.assertTrue(slope.chat_s > 0.009 and slope.look_s > 0, slope)
+            self.assertGreater(slope.chat_s, 0.009)  # looks take so little that their slope may be below 0
             with answering(0.0) as (host, _):
                 bare_client.run(int(host.rpartition(":")[2]), 3, Path(name) / "log")
             self.assertEqual([bare_client.LINE_BYTES - 1] * 3,
