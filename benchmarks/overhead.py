@@ -112,24 +112,29 @@ def answering(seconds: float) -> Iterator[tuple[str, Callable[[], tuple[float, f
 
 def slope_with_server(kit: Path, folder: Path, seconds: float, at_once: int, trials: tuple[int, int]) -> Slope:
     """A trial against a server that thinks so long, `at_once` of them under way; by a run of few and one of many."""
-    found = []
-    for count in trials:
-        with answering(seconds) as (host, at_work):
-            run = Run(kit, folder, MODEL, ("--host", host, "--parallel", str(at_once)))
-            cost = run.cost(count, trials[1])
-            found.append((cost.wall_s, cost.cpu_s, *at_work()))
-    few, many = found
-    return Slope(*((more - less) / (trials[1] - trials[0]) for less, more in zip(few, many, strict=True)))
+    def cost(host: str, count: int) -> Cost:
+        return Run(kit, folder, MODEL, ("--host", host, "--parallel", str(at_once))).cost(count, trials[1])
+
+    return _slope_of(cost, seconds, trials)
 
 
 def slope_of_bare_client(folder: Path, seconds: float, trials: tuple[int, int]) -> Slope:
     """A trial of the least client there can be, against the same server."""
+    def cost(host: str, count: int) -> Cost:
+        with tempfile.TemporaryDirectory(dir=folder) as name:
+            return cost_of([sys.executable, "-m", "benchmarks.bare_client", host.rpartition(":")[2], str(count),
+                            str(Path(name) / "log.jsonl")], ROOT)
+
+    return _slope_of(cost, seconds, trials)
+
+
+def _slope_of(cost: Callable[[str, int], Cost], seconds: float, trials: tuple[int, int]) -> Slope:
+    """What a trial adds to a run; `cost` runs so many of them against a host, each time a new server."""
     found = []
     for count in trials:
-        with answering(seconds) as (host, at_work), tempfile.TemporaryDirectory(dir=folder) as name:
-            cost = cost_of([sys.executable, "-m", "benchmarks.bare_client", host.rpartition(":")[2], str(count),
-                            str(Path(name) / "log.jsonl")], ROOT)
-            found.append((cost.wall_s, cost.cpu_s, *at_work()))
+        with answering(seconds) as (host, at_work):
+            took = cost(host, count)
+            found.append((took.wall_s, took.cpu_s, *at_work()))
     few, many = found
     return Slope(*((more - less) / (trials[1] - trials[0]) for less, more in zip(few, many, strict=True)))
 
