@@ -139,7 +139,8 @@ class Publishing(BoardDoor):
 
     def test_a_batch_with_cells_left_is_refused(self) -> None:
         self.well("run jobs/tiny.toml --limit 20")
-        self.assertRegex(self.not_published()[0], r"^16 of 36 planned cells are not run; go on with .*board.py run$")
+        self.assertRegex(self.not_published()[0],
+                         r"^16 of 36 planned cells are not run; go on with .*board.py run jobs/tiny[.]toml$")
 
     def test_killed_before_batch_json_was_written_the_log_knows_whom_it_asked(self) -> None:
         self.well("run jobs/tiny.toml --offline")

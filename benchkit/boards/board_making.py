@@ -32,7 +32,7 @@ from benchkit.boards.board_values import (
 )
 from benchkit.boards.evaluation import Evaluation, Evidence, is_judged_as_now
 from benchkit.boards.fingerprints import scoring_of
-from benchkit.boards.job import FromPack, Job
+from benchkit.boards.job import FromPack, Job, usual_file
 from benchkit.boards.pack import Pack
 from benchkit.boards.question_gates import GateFigures
 from benchkit.boards.samples import readable_word, sampled_cases
@@ -129,7 +129,7 @@ def _banners(findings: Findings) -> Iterator[Banner]:
         yield Banner(TRACE, f"{verification.headline}. What solvers saw, said or paid is not what the log says; no "
                             "figure here can be trusted, and the batch cannot be published. Put the files back as they "
                             "were, or begin another batch.", tuple(details),
-                     str(Command(PROG, ("run", _job_file(findings), "--fresh"))))
+                     str(Command(PROG, ("run", usual_file(findings.found.batch.job.name), "--fresh"))))
     if findings.altered:
         yield Banner(ALTERED, "The questions are not as this batch was made with. Answers were judged by the altered "
                               "ones.", tuple(findings.altered))
@@ -160,10 +160,6 @@ def _unread(findings: Findings) -> Iterator[Banner]:
                              "what they say stands as unreadable. Scores are not made of it.")
 
 
-def _job_file(findings: Findings) -> str:
-    return f"jobs/{findings.found.batch.job.name}.toml"
-
-
 def _open(findings: Findings) -> Banner:
     planned = len(findings.evaluation.rows)
     parts = [f"{findings.left} of {planned} planned cells are not run yet"] if findings.left else []
@@ -171,7 +167,7 @@ def _open(findings: Findings) -> Banner:
         names = ", ".join(shown_line(name, 60) for name in findings.never_run)
         parts.append(f"the job also names {names}, of which nothing has run")
     return Banner(OPEN, f"{'; '.join(parts)}: this board is of a part.", (),
-                  str(Command(PROG, ("run", _job_file(findings)))))
+                  str(Command(PROG, ("run", usual_file(findings.found.batch.job.name)))))
 
 
 # --------------------------------------------------------------------------------------------- making

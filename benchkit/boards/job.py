@@ -84,12 +84,17 @@ class Job:
     env_file: str | None = None
 
 
+def usual_file(name: str) -> str:
+    """Where the job of a name usually lies: a batch keeps the job, and not where its file was."""
+    return f"jobs/{name}.toml"
+
+
 def read_job(path: Path) -> Job:
     """The job in a TOML file. Raises Unusable with file and key."""
     import tomllib
     if path.suffix != ".toml" and not path.exists():
         raise Unusable(f"{shown_path(path)}: there is no such file; a job is named by its file, as in "
-                       f"jobs/{shown_line(path.name, 60)}.toml")
+                       + usual_file(shown_line(path.name, 60)))
     data = read_whole(path, MOST_BYTES)
     name = path.name.removesuffix(".toml")
     if file_stem(name) != name:

@@ -16,6 +16,7 @@ from benchkit.boards.board_making import Findings
 from benchkit.boards.choosing_batch import questions_of
 from benchkit.boards.evaluation import Before
 from benchkit.boards.game import games_of
+from benchkit.boards.job import usual_file
 from benchkit.boards.job_pack import world_differences
 from benchkit.boards.pack import Pack
 from benchkit.boards.question_gates import emission_gate, gate_figures
@@ -118,7 +119,7 @@ def _of_answers(found: FoundBatch, pack: Pack, questions: KeptQuestions) -> Iter
         yield from map(str, findings.verification.violations)
     if findings.left:
         yield (f"{findings.left} of {len(findings.evaluation.rows)} planned cells are not run; go on with "
-               "python3 board.py run")
+               f"python3 board.py run {usual_file(found.batch.job.name)}")
     for name in log.planned().systems:
         if is_baseline(name) and name.removeprefix("baselines:") not in pack.baselines:
             yield f"{shown_line(name, 60)} is no baseline of the pack any more"
