@@ -1,7 +1,8 @@
 """Two systems, or two recordings of one, over the same cases: is there a difference, and how sure is that?
 
 A difference is first minus second, exact, over the cases that both sides have; cases of one side only are
-left out by the caller, who names them. Whether two runs may be compared at all is not decided here.
+left out by the caller, who names them. A finding rests on two p: that of the judged trials, and the one that is left
+when the incomplete trials go against it. Whether two runs may be compared at all is not decided here.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from benchkit.statistics.estimators import Counts
 from benchkit.statistics.intervals import Interval
 from benchkit.statistics.lattice_sums import Term, on_lattice, two_sided_tail
 
+ZERO = Fraction(0)
 FEWEST_DIFFERING_CASES = 6  # with fewer, not even differences all in one direction give p < .05
 
 
@@ -37,6 +39,43 @@ class PairedCounts:
         return Fraction(self.first.passed, self.first.completed) - Fraction(
             self.second.passed, self.second.completed
         )
+
+    @property
+    def open_difference(self) -> OpenDifference:
+        """The difference with all that incomplete trials leave open. ZeroDivisionError without a planned trial."""
+        return _open(self.first) - _open(self.second)
+
+    def at_worst(self, *, first_is_ahead: bool) -> PairedCounts:
+        """All planned trials: the incomplete ones of the side ahead as failed, those of the other as passed."""
+        ahead, behind = (self.first, self.second) if first_is_ahead else (self.second, self.first)
+        ahead = Counts(ahead.planned, ahead.passed, ahead.planned - ahead.passed)
+        behind = Counts(behind.planned, behind.most_passed, behind.failed)
+        return PairedCounts(ahead, behind) if first_is_ahead else PairedCounts(behind, ahead)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDifference:
+    """A difference of one case: over what was judged (None where a side judged nothing), the least and the most."""
+
+    low: Fraction
+    judged: Fraction | None
+    high: Fraction
+
+    def __add__(self, more: Fraction) -> OpenDifference:
+        return OpenDifference(self.low + more, None if self.judged is None else self.judged + more, self.high + more)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenValue:
+    """What one side has in a case: over what was judged (None of nothing), and the least and the most it may become."""
+
+    low: Fraction
+    judged: Fraction | None
+    high: Fraction
+
+    def __sub__(self, other: OpenValue) -> OpenDifference:
+        judged = None if self.judged is None or other.judged is None else self.judged - other.judged
+        return OpenDifference(self.low - other.high, judged, self.high - other.low)
 
 
 def pass_rate_differences(pairs: Sequence[PairedCounts]) -> list[Fraction]:
@@ -86,13 +125,53 @@ def label_permutation_p(pairs: Sequence[PairedCounts]) -> Fraction:
     return two_sided_tail(terms, observed)
 
 
+def paired_p(pairs: Sequence[PairedCounts], allowed: Fraction = ZERO) -> Fraction:
+    """Two-sided p of "no difference", or of "the first is lower by `allowed`", over the judged trials.
+
+    That of the sign-flip test of difference + allowed. Where the numbers of judged trials differ in any case, that
+    test alone calls equal systems different: a case that fails seldom is seen to fail on the side with more trials.
+    Then it is the larger of it and of the within-case label p.
+    """
+    p = sign_flip_p([difference + allowed for difference in pass_rate_differences(pairs)])
+    is_uneven = any(pair.both_completed and pair.first.completed != pair.second.completed for pair in pairs)
+    return max(p, label_permutation_p(pairs)) if is_uneven else p
+
+
+def worst_differences(differences: Sequence[OpenDifference]) -> list[Fraction]:
+    """The differences when all incomplete trials go against the side that is ahead; none if it is not ahead then."""
+    ahead = sum((one.judged for one in differences if one.judged is not None), ZERO)
+    worst = [one.low if ahead > 0 else one.high for one in differences]
+    return worst if ahead * sum(worst, ZERO) > 0 else []
+
+
+def worst_sign_flip_p(differences: Sequence[OpenDifference]) -> Fraction:
+    """The largest sign-flip p over all ways for the incomplete trials to go; 1 where they can turn the sum around."""
+    return sign_flip_p(worst_differences(differences))
+
+
+def worst_paired_p(pairs: Sequence[PairedCounts], allowed: Fraction = ZERO) -> Fraction:
+    """The `paired_p` that is left when all incomplete trials go against the side that is ahead; else 1."""
+    worst = worst_differences([pair.open_difference + allowed for pair in pairs])
+    if not worst:
+        return Fraction(1)
+    return paired_p([pair.at_worst(first_is_ahead=sum(worst) > 0) for pair in pairs], allowed)
+
+
+def mirrored_p(stopped: int, began: int) -> Fraction:
+    """Two-sided p of "as many cases stop passing every time as begin to": the exact sign test.
+
+    It holds for equal numbers of trials on both sides only.
+    """
+    return sign_flip_p([Fraction(1)] * began + [Fraction(-1)] * stopped)
+
+
 def difference_bounds(pairs: Sequence[PairedCounts]) -> Interval | None:
     """What incomplete trials leave open: [worst first - best second, best first - worst second] in pass^1.
 
     Means over the cases; None without a case. Raises ZeroDivisionError for a case without a planned trial.
     """
-    low = mean([_lowest(pair.first) - _highest(pair.second) for pair in pairs])
-    high = mean([_highest(pair.first) - _lowest(pair.second) for pair in pairs])
+    differences = [pair.open_difference for pair in pairs]
+    low, high = mean([one.low for one in differences]), mean([one.high for one in differences])
     return None if low is None or high is None else Interval(float(low), float(high))
 
 
@@ -138,9 +217,7 @@ def _ways(first: int, second: int, passed: int, of_first: range) -> list[int]:
     return ways
 
 
-def _lowest(case: Counts) -> Fraction:
-    return Fraction(case.passed, case.planned)
-
-
-def _highest(case: Counts) -> Fraction:
-    return Fraction(case.most_passed, case.planned)
+def _open(case: Counts) -> OpenValue:
+    """The pass rate of a case."""
+    judged = Fraction(case.passed, case.completed) if case.completed else None
+    return OpenValue(Fraction(case.passed, case.planned), judged, Fraction(case.most_passed, case.planned))

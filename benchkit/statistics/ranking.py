@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
-from benchkit.statistics.paired import mean, sign_flip_p
+from benchkit.statistics.paired import OpenValue, mean, sign_flip_p, worst_sign_flip_p
 
 
 @dataclass(frozen=True, slots=True)
 class PairTest:
     """Two systems by name: mean difference (first minus second), its p, and p corrected for all pairs.
 
-    `difference` is None, and p is 1, where the two have no case in common.
+    `difference` is over what both judged; it is None, and p is 1, where that is no case. p is the larger of the one of
+    the judged values and the one that is left when all that is incomplete goes against the side ahead.
     """
 
     first: str
@@ -47,16 +48,20 @@ def holm(p_values: Sequence[Fraction]) -> list[Fraction]:
 
 def pair_tests(systems: Mapping[str, Mapping[str, Fraction]]) -> list[PairTest]:
     """Sign-flip tests of all pairs of systems, Holm-adjusted; `systems` gives each one's value by case id."""
+    return open_pair_tests({name: {case: OpenValue(value, value, value) for case, value in values.items()}
+                            for name, values in systems.items()})
+
+
+def open_pair_tests(systems: Mapping[str, Mapping[str, OpenValue]]) -> list[PairTest]:
+    """The same of values that incomplete trials leave open; of a pair, the cases that both have."""
     pairs = list(combinations(systems, 2))
-    by_pair = [
-        [value - systems[second][case] for case, value in systems[first].items() if case in systems[second]]
-        for first, second in pairs
-    ]
-    p_values = [sign_flip_p(values) for values in by_pair]
-    return [
-        PairTest(first, second, mean(values), p, adjusted)
-        for (first, second), values, p, adjusted in zip(pairs, by_pair, p_values, holm(p_values), strict=True)
-    ]
+    by_pair = [[value - systems[second][case] for case, value in systems[first].items() if case in systems[second]]
+               for first, second in pairs]
+    judged = [[one.judged for one in differences if one.judged is not None] for differences in by_pair]
+    p_values = [max(sign_flip_p(known), worst_sign_flip_p(differences))
+                for known, differences in zip(judged, by_pair, strict=True)]
+    return [PairTest(first, second, mean(known), p, adjusted)
+            for (first, second), known, p, adjusted in zip(pairs, judged, p_values, holm(p_values), strict=True)]
 
 
 def rank_sets(names: Sequence[str], tests: Sequence[PairTest], alpha: float = 0.05) -> dict[str, RankSet]:

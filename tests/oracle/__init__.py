@@ -12,6 +12,12 @@ def reference(section: str) -> Any:
     return everything()[section]
 
 
+def decisions(section: str) -> Any:
+    """The rows of one section of statistics_decisions.json: figures that a conclusion rests on, by another script."""
+    text = Path(__file__).with_name("statistics_decisions.json").read_text(encoding="ascii")
+    return json.loads(text)[section]["rows"]
+
+
 def everything() -> dict[str, Any]:
     """The whole file."""
     text = Path(__file__).with_name("statistics.json").read_text(encoding="ascii")
