@@ -112,6 +112,7 @@ def convert(options: argparse.Namespace) -> int:
     """--convert: the log as a recording, written only where it differs."""
     from pathlib import Path
 
+    from benchkit.basics.names import count_of
     from benchkit.recordings.converting import recording_of
     from benchkit.recordings.recording import keep_recording
     from benchkit.trial_log.reader import read_log
@@ -120,8 +121,8 @@ def convert(options: argparse.Namespace) -> int:
     recording = recording_of(log, options.system)
     is_new = keep_recording(Path(options.convert), recording)
     run = sum(cell.system == recording.system for _, cell in log.cells())
-    print(f"{options.convert}: {run} of {len(recording.cases) * recording.trials} planned trials"
-          f"{'' if is_new else ' (unchanged)'}")
+    planned = count_of(len(recording.cases) * recording.trials, "planned trial")
+    door.put(f"{options.convert}: {run:,} of {planned}{'' if is_new else ' (unchanged)'}\n")
     return door.DONE
 
 
@@ -133,7 +134,7 @@ def status(options: argparse.Namespace) -> int:
     from benchkit.trial_log.reader import read_log
 
     found = status_of(read_log(Path(options.log), accept_damage=options.accept_damage), options.system)
-    print(status_text(found))
+    door.put(status_text(found) + "\n")
     return door.NO if found.left else door.DONE
 
 
@@ -141,12 +142,14 @@ def export(options: argparse.Namespace) -> int:
     """--export: a new log without damaged lines."""
     from pathlib import Path
 
+    from benchkit.basics.names import count_of
     from benchkit.trial_log.export import export_clean
     from benchkit.trial_log.reader import read_log
 
     log = read_log(Path(options.log), accept_damage=True)
     export_clean(log, Path(options.export))
-    print(f"{options.export}: {options.log} without {len(log.harmless) + len(log.named)} damaged places")
+    damaged = count_of(len(log.harmless) + len(log.named), "damaged place")
+    door.put(f"{options.export}: {options.log} without {damaged}\n")
     return door.DONE
 
 
@@ -172,7 +175,7 @@ def merge(options: argparse.Namespace, prog: str) -> int:
 def strangers_in(plan: "PlanLine | None") -> "dict[str, str]":
     """The flags that name the modules of a plan which are not the kit's own: a person has to type them."""
     named = {} if plan is None else {"--task": plan.task.module, "--system": plan.systems[0]}
-    return {flag: name for flag, name in named.items() if name.partition(":")[0] not in SHIPPED_MODULES}
+    return {flag: name for flag, name in named.items() if name.partition(":")[0] not in SHIPPED_MODULES[flag]}
 
 
 def record_and_show(options: argparse.Namespace, start: float, words: "Sequence[str]") -> int:
@@ -248,8 +251,8 @@ def refuse_strange_modules(options: argparse.Namespace, log: "TrialLog | None", 
                        f"so say it yourself{more}: {command}")
 
 
-SHIPPED_MODULES = ("triage_task", "model_triage", "baselines", "ollama", "openai")
-"""What a log may name by itself: the kit's own, and the example."""
+SHIPPED_MODULES = {"--task": ("triage_task",), "--system": ("model_triage", "baselines", "ollama", "openai")}
+"""What a log may name by itself: the task of the example, and the kit's own kinds of system."""
 
 
 def wish_of(options: argparse.Namespace, path: "Path", log: "TrialLog | None", words: "Sequence[str]",
@@ -286,8 +289,9 @@ def dry_run(order: "Order", log: "TrialLog | None") -> int:
     from benchkit.running.session import foresee
 
     ahead = foresee(order, log)
-    print(f"{order.log}: {ahead.recorded} of {ahead.planned} planned trials are recorded; this command would run "
-          f"{ahead.chosen}{f', the first of them {ahead.first}' if ahead.first else ''}; nothing was asked or written")
+    door.put(f"{order.log}: {ahead.recorded} of {ahead.planned} planned trials are recorded; this command would run "
+             f"{ahead.chosen}{f', the first of them {ahead.first}' if ahead.first else ''}; nothing was asked or "
+             "written\n")
     return door.DONE
 
 

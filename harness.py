@@ -117,7 +117,7 @@ def judge_run(options: argparse.Namespace) -> int:
     record, out = replayed(options) if is_replay(options.system) else recorded(options)
     tally = keep_run_record(out, record)
     report = str(out.with_name(out.stem + "-report.json"))
-    print(run_text(record, tally, out, command_of(options).beside("report.py", str(out), "--out", report)))
+    door.put(run_text(record, tally, out, command_of(options).beside("report.py", str(out), "--out", report)) + "\n")
     return door.DONE
 
 

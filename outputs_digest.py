@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
     from pathlib import Path
 
-    from benchkit.recordings.digest_book import LogCheck
+    from benchkit.recordings.digest_book import Difference, LogCheck
     from benchkit.recordings.digest_comparison import DigestComparison, Side
     from benchkit.recordings.digests import LogDigests, TrialOf
     from benchkit.recordings.recording import Recording
@@ -80,13 +80,14 @@ def story(options: argparse.Namespace) -> int:
 
 def show(options: argparse.Namespace) -> int:
     """`LOG ...`: a digest a line."""
+    from benchkit.basics.names import count_of
     from benchkit.recordings.digests import digests_of
 
     for name, recording in recordings_of(options).items():
         digests = digests_of(recording)
         total, planned = digests.total(), len(recording.cases) * recording.trials
-        print(f"{total.sha256}  {name}  {total.ran} of {planned} trials, "
-              f"settings {digests.settings_sha256[:16]}")
+        door.put(f"{total.sha256}  {name}  {total.ran:,} of {count_of(planned, 'trial')}, "
+                 f"settings {digests.settings_sha256[:16]}\n")
     return door.DONE
 
 
@@ -94,13 +95,15 @@ def update(options: argparse.Namespace) -> int:
     """`--update FILE --label TEXT`: one more entry."""
     from pathlib import Path
 
+    from benchkit.disk.appending import alone
     from benchkit.recordings.digest_book import added, entry_of, keep_book, read_book
 
     book = Path(options.update)
-    before = read_book(book) if book.exists() else ()
     entry = entry_of(one_line_label(options.label), recordings_of(options))
-    keep_book(book, added(book, before, entry))
-    print(f"{book}: entry {len(before) + 1}, {entry.label}: {', '.join(entry.logs)}")
+    with alone(book.with_name(f"{book.name}.lock"), lambda: door.say(f"{book}: waiting for another --update of it")):
+        before = read_book(book) if book.exists() else ()
+        keep_book(book, added(book, before, entry))
+    door.put(f"{book}: entry {len(before) + 1}, {entry.label}: {', '.join(entry.logs)}\n")
     return door.DONE
 
 
@@ -161,19 +164,23 @@ def check(options: argparse.Namespace) -> int:
     for name in names_in(entries):
         digests = digests_of(recording_in(book.parent / f"{name}.jsonl", options))
         checks.append(check_log(name, digests, entries))
-        print(check_text(checks[-1]))
+        door.put(check_text(checks[-1]) + "\n")
     return door.DONE if all(one.equal for one in checks) else door.NO
 
 
 def check_text(found: "LogCheck") -> str:
     """Which entry a log equals, and how far it is from the others."""
-    equal = ", ".join(found.equal)
-    others = [f"{one.label}: {one.different} trials differ" for one in found.differences if one.different]
+    from benchkit.basics.names import count_of, shown_line
+
+    def told(one: "Difference") -> str:
+        return f"{shown_line(one.label)}: {count_of(one.different, 'trial differs', 'trials differ')}"
+
+    equal = ", ".join(map(shown_line, found.equal))
+    others = [f"; {told(one)}" for one in found.differences if one.different]
+    ran = f"{found.name}: {count_of(found.ran, 'trial')}"
     if found.equal:
-        return f"{found.name}: {found.ran} trials, equal to {equal}" + "".join(f"; {text}" for text in others)
-    nearest = found.nearest
-    return (f"{found.name}: {found.ran} trials, equal to no entry; nearest {nearest.label}: {nearest.different} "
-            f"trials differ, the first is {trial_text(nearest.first)}")
+        return f"{ran}, equal to {equal}{''.join(others)}"
+    return f"{ran}, equal to no entry; nearest {told(found.nearest)}, the first is {trial_text(found.nearest.first)}"
 
 
 def trial_text(trial: "TrialOf | None") -> str:
@@ -195,7 +202,8 @@ def compare(options: argparse.Namespace) -> int:
     if not comparison.compared:
         raise Unusable(f"{first.name} and {second.name} have no trial in common"
                        f"{' that was asked the same' if comparison.other_asks else ''}; there is nothing to compare")
-    print("\n".join(comparison_text(comparison, first.name, second.name)))
+    for line in comparison_text(comparison, first.name, second.name):
+        door.put(line + "\n")
     return door.NO if comparison.different else door.DONE
 
 
@@ -239,14 +247,15 @@ def log_of(text: str, logs: "dict[str, LogDigests]", other_stem: str) -> "LogDig
 
 def comparison_text(found: "DigestComparison", first: str, second: str) -> "Iterator[str]":
     """What was found, a line each."""
-    from benchkit.basics.names import shown_line
+    from benchkit.basics.names import count_of, shown_line
 
     a, b = shown_line(first), shown_line(second)
-    yield f"{a} and {b}: {found.compared - found.different} of {found.compared} trials that both have are equal"
+    equal = count_of(found.compared, "trial that both have is equal", "trials that both have are equal")
+    yield f"{a} and {b}: {found.compared - found.different:,} of {equal}"
     for name, group in found.groups.items():
         yield f"  {name}: {group.equal} of {group.compared} equal{percent(group.share)}"
     if found.only_first or found.only_second:
-        yield f"  on one side only: {found.only_first} trials of {a}, {found.only_second} of {b}"
+        yield f"  on one side only: {count_of(found.only_first, 'trial')} of {a}, {found.only_second:,} of {b}"
     if found.other_asks:
         yield f"  left out, as they were asked something else: {', '.join(map(shown_line, found.other_asks))}"
     if not found.same_settings:

@@ -164,8 +164,12 @@ def say(line: str) -> None:
 
 
 def put(text: str) -> None:
-    """A text on stdout, line by line: an unbuffered stdout takes a part of one large write for the whole of it."""
-    for line in text.splitlines(keepends=True):
+    """A text on stdout, control characters shown: whatever a stranger's file says, no terminal is sent them.
+
+    Line by line, for an unbuffered stdout takes a part of one large write for the whole of it.
+    """
+    from benchkit.basics.names import shown
+    for line in shown(text).splitlines(keepends=True):
         sys.stdout.write(line)
 
 

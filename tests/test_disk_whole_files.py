@@ -171,19 +171,22 @@ class Writing(InAFolder):
             self.assertEqual((self.names(), self.path.read_bytes()), (["data.json"], b"new"))
             self.path.unlink()
 
-    def test_a_symbolic_link_stays_and_its_target_is_replaced(self) -> None:
+    def test_a_link_is_replaced_and_its_target_stays(self) -> None:
         target = self.folder / "target"
         target.write_bytes(b"old")
         self.path.symlink_to(target)
         whole_files.write_whole(self.path, [b"new"])
-        self.assertTrue(self.path.is_symlink())
-        self.assertEqual(target.read_bytes(), b"new")
+        self.assertFalse(self.path.is_symlink())
+        self.assertEqual((target.read_bytes(), self.path.read_bytes()), (b"old", b"new"))
 
     def test_a_folder_and_a_device_are_refused_and_stay(self) -> None:
         self.refused(Unusable, lambda: whole_files.write_whole(self.folder, [b"x"]))
         if os.name == "posix":
             self.refused(Surroundings, lambda: whole_files.write_whole("/dev/null", [b"x"]))
             self.assertFalse(Path("/dev/null").is_file())
+            # a link there, as /dev/stdout is one, is never replaced
+            self.refused(Surroundings, lambda: whole_files.write_whole("/dev/benchkit-none", [b"x"]))
+            self.assertFalse(Path("/dev/benchkit-none").exists())
         self.path.write_bytes(b"a file")
         self.refused(Unusable, lambda: whole_files.write_whole(self.path / "below", [b"x"]))
         self.refused(Unusable, lambda: whole_files.write_whole(self.folder / "a\0b", [b"x"]))

@@ -98,14 +98,14 @@ class KeepingAndChecking(AtTheDoor):
         self.keep("again/robot.jsonl", "another machine")
         self.keep("robot.jsonl", "this machine")
         told = self.digest("--check", "recordings.json")
-        words = "robot: 6 trials, equal to this machine; another machine: 1 trials differ\n"
+        words = "robot: 6 trials, equal to this machine; another machine: 1 trial differs\n"
         self.assertEqual(Told(0, words, ""), told)
 
     def test_one_altered_character_is_named_with_case_and_trial(self) -> None:
         self.keep("robot.jsonl", "first")
         altered(self.log, FIRST_TRIAL_LINE, output="yeS")
         told = self.digest("--check", "recordings.json")
-        self.assertEqual(Told(1, "robot: 6 trials, equal to no entry; nearest first: 1 trials differ, the first is "
+        self.assertEqual(Told(1, "robot: 6 trials, equal to no entry; nearest first: 1 trial differs, the first is "
                                  "case two, trial 1\n", ""), told)
 
     def test_a_log_that_is_not_beside_the_file_is_refused(self) -> None:

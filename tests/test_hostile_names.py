@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import file_stem, shown_line
+from benchkit.basics.names import alike, file_stem, shown_line
 from benchkit.boards.batch import BATCH, read_batch
 from benchkit.boards.job import read_job
 from tests.board_door import BoardDoor
@@ -119,7 +119,7 @@ class InAFolderBelow(River):
 
     def test_cases_and_tags_of_any_name_become_no_files(self) -> None:
         ids = [name for name in NAMES if shown_line(name, 1000) == name == name.strip()]
-        ids = list({name.casefold(): name for name in ids}.values())
+        ids = list({alike(name): name for name in ids}.values())
         self.assertGreater(len(ids), 40)
         self.put_cases([{**self.cases[0], "id": name, "tags": [name, f"{name[:250]} again"]} for name in ids])
         self.assertEqual(0, self.tell("bench.py", "--system", "baselines:keywords", "--trials", "1").code)
@@ -136,11 +136,17 @@ class InAFolderBelow(River):
                  "runs/keywords.json", "a.html", "a.csv", "a.md", "a.xml"}
         self.assertEqual(files, self.files().keys())
 
-    def test_ids_that_differ_in_capitals_only_are_refused(self) -> None:
-        for one, other in (("Mail", "mail"), ("STRASSE", "straße"), ("K", "k"), ("ﬁ", "FI")):
-            with self.subTest(one=one):
+    def test_ids_that_only_look_different_are_refused_and_it_is_said_in_what_they_differ(self) -> None:
+        case, form = ", but for case\n", ", but for the way its letters are encoded (Unicode normal form)\n"
+        for one, other, but_for in (
+            ("Mail", "mail", case), ("STRASSE", "straße", case), ("K", "k", case), ("ﬁ", "FI", case),
+            ("mail", "mail", "\n"), ("caf\u00e9", "cafe\u0301", form), ("caf\u00e9", "CAFE\u0301", form),
+            ("\uff21", "A", form), ("\u1e9b\u0323", "\u1e61\u0323", case),
+        ):
+            with self.subTest(one=one, other=other):
                 self.put_cases([{**self.cases[0], "id": one}, {**self.cases[0], "id": other}])
-                self.assertIn("is the same as", self.tell("harness.py", "check").stderr)
+                self.assertIn(f"cases[1] ({other}).id is the same as cases[0] ({one}).id{but_for}",
+                              self.tell("harness.py", "check").stderr)
 
     def test_labels_hardware_splits_and_files_of_any_name(self) -> None:
         self.assertEqual(0, self.tell("bench.py", "--system", "baselines:keywords", "--trials", "1").code)

@@ -205,7 +205,8 @@ class CutAnywhere(InAFolder):
         self.assertEqual((self.cells_in(log), log.harmless), ({Cell(SYSTEM, "mail-1", 1)}, ()))
 
     def test_a_log_that_holds_no_session_is_begun_anew_behind_what_it_holds(self) -> None:
-        for data in (b"garbage", b"garbage\n\n", bytes(complete())[:40], bytes(complete()).replace(b"\n", b"\r\n"),
+        for data in (bytes(complete())[:40], bytes(complete())[:3] + b"\n", b"\0" * 300 + b'1","v":1}\n',
+                     bytes(complete()).replace(b"\n", b"\r\n"),
                      b"".join(complete().lines[1:])):
             with self.subTest(data[:20]):
                 self.path.write_bytes(data)

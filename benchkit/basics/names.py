@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Collection, Iterable
 
 MOST_NAMED = 5
@@ -44,6 +45,26 @@ def names_of(names: Iterable[str]) -> str:
 def cases_named(ids: Collection[str]) -> str:
     """`case a`, `cases a, b`: the first few of some cases, and how many more."""
     return f"{'case' if len(ids) == 1 else 'cases'} {names_of(ids)}"
+
+
+def alike(name: str) -> str:
+    """What two names have in common that look alike: those that differ in case or in Unicode normal form only."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def first_alike(names: Iterable[str]) -> tuple[int, int, str] | None:
+    """The first name that looks like one before it: both their numbers, and `, but for case` where that is so.
+
+    None where all can be told apart.
+    """
+    seen: dict[str, tuple[int, str]] = {}
+    for number, name in enumerate(names):
+        first, other = seen.setdefault(alike(name), (number, name))
+        if first != number:
+            is_case = name.casefold() == other.casefold()
+            how = "case" if is_case else "the way its letters are encoded (Unicode normal form)"
+            return number, first, "" if name == other else f", but for {how}"
+    return None
 
 
 def count_of(number: int, one: str, many: str | None = None) -> str:

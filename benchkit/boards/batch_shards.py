@@ -13,20 +13,18 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchkit.basics.values import Shard
 from benchkit.boards.batch import RESPONSES, TRACE
-from benchkit.disk.appending import AppendFile
-from benchkit.disk.locking import LockedElsewhere
+from benchkit.disk.appending import alone
 from benchkit.disk.whole_files import shown_path
 from benchkit.running.shards import mark_of
 
 BEGIN_LOCK = "begin.lock"
 _LOG = re.compile(r"responses\.shard-([1-9]\d{0,4})-of-([1-9]\d{0,4})\.jsonl")
-_WAIT_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +58,8 @@ def one_at_a_time(
     folder: Path, say: Callable[[str], None], sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[None]:
     """Within this no other process begins a batch in a job's folder; waits for one that does. Raises Surroundings."""
-    path = folder / BEGIN_LOCK
-    lock = _waited_for(path, say, sleep)
-    try:
+    def waits() -> None:
+        say(f"{shown_path(folder)}: waiting for another shard, which makes the questions")
+
+    with alone(folder / BEGIN_LOCK, waits, sleep):
         yield
-    finally:
-        # under the lock, so nobody else's is removed; Windows removes no open file, and keeps an empty one
-        with suppress(OSError):
-            path.unlink()
-        lock.close()
-
-
-def _waited_for(path: Path, say: Callable[[str], None], sleep: Callable[[float], None]) -> AppendFile:
-    is_told = False
-    while True:
-        try:
-            return AppendFile.open(path)
-        except LockedElsewhere:
-            if not is_told:
-                say(f"{shown_path(path.parent)}: waiting for another shard, which makes the questions")
-            is_told = True
-        sleep(_WAIT_S)

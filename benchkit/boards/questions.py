@@ -14,7 +14,7 @@ from benchkit.basics import strict_json
 from benchkit.basics.canonical import canonical, sha256_hex
 from benchkit.basics.errors import KitError, Unusable
 from benchkit.basics.fields import Fields
-from benchkit.basics.names import cases_named, shown_line
+from benchkit.basics.names import cases_named, first_alike, shown_line
 from benchkit.basics.values import JSON, Case
 from benchkit.boards.game import Rules
 from benchkit.boards.job import MOST_COUNT, FromPack, Job
@@ -152,11 +152,11 @@ def _case_of(value: JSON) -> tuple[Case, str]:
 
 
 def _check_ids(place: str, cases: Iterable[Case]) -> None:
-    seen: set[str] = set()
-    for case in cases:
-        if case.id.casefold() in seen:
-            raise Unusable(f"{place}: the id {case.id} stands twice, but for case")
-        seen.add(case.id.casefold())
+    ids = [case.id for case in cases]
+    found = first_alike(ids)
+    if found is not None:
+        number, _first, but_for = found
+        raise Unusable(f"{place}: the id {ids[number]} stands twice{but_for}")
 
 
 def _altered(pairs: Sequence[tuple[Case, str]], cases_sha256: Mapping[str, str]) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ from benchkit.basics.values import JSON, Cell, Timings, Usage
 from benchkit.boards.pack import GEOMETRIES
 from benchkit.trial_log.lines import MOST_ATTEMPTS, MOST_CELLS
 
+EVENT_START = b'{"attempt":'
+"""So every event begins, and with it every trace: keys are sorted."""
 _VERSION = 1
 _MOST_STEPS = 1_000_000
 

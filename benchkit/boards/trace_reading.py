@@ -15,7 +15,7 @@ from benchkit.basics import strict_json
 from benchkit.basics.canonical import SUM_BYTES, is_whole
 from benchkit.basics.errors import Unusable
 from benchkit.basics.values import Cell
-from benchkit.boards.trace_events import END, KNOWN_EVENT_TYPES, Event, SegmentKey, event_of
+from benchkit.boards.trace_events import END, EVENT_START, KNOWN_EVENT_TYPES, Event, SegmentKey, event_of
 from benchkit.disk.whole_files import shown_path
 from benchkit.trial_log.landmarks import NamedDamage
 from benchkit.trial_log.lines import Damage, TrialLine
@@ -141,8 +141,9 @@ class TraceReader:
     def look_over(self) -> tuple[tuple[Damage, ...], int]:
         """The harmless damage that is not named yet, and the bytes up to the last newline; nothing is parsed.
 
-        Raises Unusable for harmful damage, and for an event of a type that nobody knows.
+        Raises Unusable for harmful damage, an event of a type that nobody knows, and a file that is no trace.
         """
+        self._source.refuse_foreign(EVENT_START, "trace")
         for line in self._whole_lines(0, refuse):
             found = _TYPE.search(line.data, 0, len(line.data) - SUM_BYTES)
             if found is None or found[1].decode("ascii", "replace") not in KNOWN_EVENT_TYPES:

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from benchkit.basics.errors import KitError, Surroundings
+from benchkit.basics.errors import KitError, Surroundings, Unusable
 from benchkit.disk import locking
 from benchkit.disk.locking import LockedElsewhere
 from benchkit.disk.whole_files import make_folder, refusal, shown_path
 
 _TRIES = 10
+_WAIT_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class AppendFile:
     def open(cls, path: Path | str, calls: DiskCalls | None = None) -> AppendFile:
         """Make the file if it is missing, and lock it.
 
-        Raises LockedElsewhere, other Surroundings (no locks, read-only, a device, ...), or Unusable (a folder).
+        Raises LockedElsewhere, other Surroundings (no locks, read-only, a device, ...), or Unusable (a folder, a link).
         """
         calls = calls or DiskCalls()
         for _ in range(_TRIES):
@@ -108,7 +110,7 @@ class AppendFile:
 
     def _check_place(self) -> None:
         try:
-            found = os.stat(self._path)
+            found = os.lstat(self._path)
         except OSError:
             found = None
         if found is None or not os.path.samestat(found, self._identity):
@@ -156,8 +158,47 @@ class AppendFile:
         self.close()
 
 
+@contextmanager
+def alone(path: Path, waits: Callable[[], None], sleep: Callable[[float], None] = time.sleep) -> Iterator[None]:
+    """Within this no other process is within it for the same `path`, an empty file that is made and removed again.
+
+    Where another is, `waits` is called once, and its end is waited for. Raises as `AppendFile.open` does.
+    """
+    lock = _waited_for(path, waits, sleep)
+    try:
+        yield
+    finally:
+        # under the lock, so nobody else's is removed; Windows removes no open file, and keeps an empty one
+        if lock.size == 0:
+            with suppress(OSError):
+                path.unlink()
+        lock.close()
+
+
+def _waited_for(path: Path, waits: Callable[[], None], sleep: Callable[[float], None]) -> AppendFile:
+    is_told = False
+    while True:
+        try:
+            return AppendFile.open(path)
+        except LockedElsewhere:
+            if not is_told:
+                waits()
+            is_told = True
+        sleep(_WAIT_S)
+
+
+def refuse_link(path: Path) -> None:
+    """Raise Unusable for a symbolic link: what is added through one lands in a file that nobody named."""
+    if path.is_symlink():
+        raise Unusable(f"{shown_path(path)} is a link to {shown_path(os.path.realpath(path))}, and nothing is added to "
+                       f"a file through a link; give the name of the file itself, or remove the link")
+
+
 def _opened(path: Path, calls: DiskCalls) -> int:
-    flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+    refuse_link(path)
+    flags = os.O_RDWR | os.O_APPEND
+    for name in ("O_BINARY", "O_NONBLOCK", "O_NOFOLLOW"):  # the last for a link that came just now
+        flags |= getattr(os, name, 0)
     try:
         make_folder(path.parent)
         fd = os.open(path, flags | os.O_CREAT, 0o666)
@@ -171,7 +212,7 @@ def _opened(path: Path, calls: DiskCalls) -> int:
 
 def _sync_folder_of(path: Path, fd: int, calls: DiskCalls) -> None:
     try:
-        calls.sync_folder(Path(os.path.realpath(path)).parent)
+        calls.sync_folder(path.parent)
     except OSError:
         os.close(fd)
         raise
@@ -193,6 +234,6 @@ def _locked(path: Path, fd: int, calls: DiskCalls) -> None:
 
 def _stands_at(path: Path, fd: int) -> bool:
     try:
-        return os.path.samestat(os.stat(path), os.fstat(fd))
+        return os.path.samestat(os.lstat(path), os.fstat(fd))
     except OSError:
         return False

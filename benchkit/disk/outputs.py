@@ -43,6 +43,8 @@ def refuse_unlike(path: str, start: re.Pattern[bytes], kind: str) -> None:
         with os.fdopen(open_to_read(path), "rb") as file:
             head = file.read(HEAD_BYTES)
     except Unusable:
+        if os.path.isfile(path):
+            raise  # it cannot be read, so nobody knows whose it is
         return  # nothing is there, or no file: writing will say what
     if head and not start.match(head):
         raise Unusable(f"{shown_path(path)} is there and is no {kind}, so it is not written over; give another name")

@@ -104,6 +104,8 @@ def refuse_other(path: Path | str, first_key: str) -> None:
         with os.fdopen(open_to_read(path), "rb") as file:
             head = file.read(200)
     except Unusable:
+        if os.path.isfile(path):
+            raise  # it cannot be read, so nobody knows whose it is
         return  # nothing is there, or no file: writing will say what
     if head and not re.match(rb'\s*\{\s*"' + first_key.encode("ascii") + rb'"\s*:', head):
         kind = first_key.replace("_", " ")
@@ -138,12 +140,12 @@ def write_whole(
 ) -> None:
     """Write a file whole or not at all: to a temporary file beside it, synced, then put in its place.
 
-    Missing folders are made; a symbolic link is followed, its target replaced. What `chunks` raises passes
+    Missing folders are made; a link is replaced, and what it leads to stays as it is. What `chunks` raises passes
     through, and leaves nothing behind. Raises Surroundings (disk full, read-only, ...) or Unusable (a folder).
     """
     try:
-        target = Path(os.path.realpath(path))
-        _refuse_special(path, target)
+        target = Path(path)
+        _refuse_special(target)
         make_folder(target.parent)
         temporary, fd = _open_temporary(target)
     except (OSError, ValueError) as error:
@@ -169,7 +171,7 @@ def write_new(
         except FileExistsError:
             raise is_there(path) from None
 
-    if os.path.exists(path):
+    if os.path.lexists(path):
         raise is_there(path)
     write_whole(path, chunks, replace=put)
 
@@ -202,11 +204,13 @@ def move_whole(source: Path, target: Path) -> None:
     _put_in_place(target, source, target, replace_patiently)
 
 
-def _refuse_special(path: Path | str, target: Path) -> None:
+def _refuse_special(target: Path) -> None:
     if target.is_dir():
-        raise Unusable(f"{shown_path(path)} is a folder; give a file")
-    if target.exists() and not target.is_file():
-        raise Surroundings(f"{shown_path(path)} is no regular file, so nothing can be kept there")
+        raise Unusable(f"{shown_path(target)} is a folder; give a file")
+    # /dev/stdout is a link that root could replace
+    is_device = str(target.absolute().parent) == "/dev"
+    if is_device or (target.exists() and not target.is_file()):
+        raise Surroundings(f"{shown_path(target)} is no regular file, so nothing can be kept there")
 
 
 def _open_temporary(target: Path) -> tuple[Path, int]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from benchkit.basics.errors import ERROR_TYPES
 from benchkit.basics.fields import Fields
 from benchkit.basics.indented import HOLE, number_of, text_of
+from benchkit.basics.names import first_alike
 from benchkit.basics.values import JSON, ErrorFacts, TaskName, Timings, Usage, seed_of
 from benchkit.trial_log import parts
 from benchkit.trial_log.lines import STOP_REASONS
@@ -115,9 +116,8 @@ def trial_and_seed_of(fields: Fields) -> tuple[int, int]:
 
 
 def check_unique(ids: Sequence[str], place: str) -> None:
-    """Raise ValueError if an id stands twice, also when case-folded."""
-    seen: dict[str, int] = {}
-    for number, name in enumerate(ids):
-        first = seen.setdefault(name.casefold(), number)
-        if first != number:
-            raise ValueError(f"{place}[{number}].id is the same as {place}[{first}].id")
+    """Raise ValueError if an id stands twice, also where two only look the same."""
+    found = first_alike(ids)
+    if found is not None:
+        number, first, but_for = found
+        raise ValueError(f"{place}[{number}].id is the same as {place}[{first}].id{but_for}")

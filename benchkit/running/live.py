@@ -15,6 +15,7 @@ from benchkit.basics.clock import Budget, Clock, StopWish, signals_as_wish
 from benchkit.basics.command import Command
 from benchkit.basics.errors import BrokenOff, Interrupted, NoServer, Surroundings, Unusable
 from benchkit.basics.values import Case
+from benchkit.disk.appending import refuse_link
 from benchkit.running.order import Ended, Order, Surrounds, prompts_of
 from benchkit.running.plan import ALL, Ahead, Selection, cells_of
 from benchkit.running.progress import Around, Progress, Verdicts
@@ -68,7 +69,11 @@ class Edges:
 
 
 def log_at(path: Path, accept_damage: bool = False) -> TrialLog | None:
-    """The log as it is, read without a lock; None where there is none yet, or nothing planned in it."""
+    """The log to go on with as it is, read without a lock; None where there is none yet, or nothing planned in it.
+
+    Raises Unusable for a link, for what is no log, and for damage.
+    """
+    refuse_link(path)
     if not path.exists() or path.stat().st_size == 0:
         return None
     log = read_log(path, accept_damage=accept_damage)

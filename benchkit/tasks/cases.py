@@ -10,7 +10,7 @@ from pathlib import Path
 from benchkit.basics.canonical import digest
 from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
-from benchkit.basics.names import shown, shown_line
+from benchkit.basics.names import first_alike, shown, shown_line
 from benchkit.basics.values import Case
 from benchkit.disk.file_kinds import Kind, refuse_another_kind
 from benchkit.disk.whole_files import read_json, shown_path
@@ -78,9 +78,8 @@ def _label(fields: Fields, name: str, text: str) -> str:
 def _check_ids(cases: Sequence[Case]) -> None:
     if not cases:
         raise ValueError("cases is empty: there is nothing to ask")
-    seen: dict[str, int] = {}
-    for number, case in enumerate(cases):
-        first = seen.setdefault(case.id.casefold(), number)
-        if first != number:
-            raise ValueError(f"cases[{number}] ({case.id}).id is the same as cases[{first}] "
-                             f"({cases[first].id}).id, but for case")
+    found = first_alike(case.id for case in cases)
+    if found is not None:
+        number, first, but_for = found
+        raise ValueError(f"cases[{number}] ({cases[number].id}).id is the same as cases[{first}] "
+                         f"({cases[first].id}).id{but_for}")

@@ -27,6 +27,8 @@ from benchkit.trial_log.parts import (
 
 MOST_LINE_BYTES = 4 * 1024 * 1024
 """A longer line is damage for a reader, and is never written."""
+SESSION_START = b'{"budget_s":'
+"""So every session line begins, and with it every log: keys are sorted."""
 MOST_CELLS = 20_000_000
 """A plan of more cells is refused: it would take more memory than a machine may have."""
 MOST_ATTEMPTS = 65_535

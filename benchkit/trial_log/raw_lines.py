@@ -5,6 +5,7 @@ What does not live here: which lines count (accounting.py).
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from benchkit.disk.whole_files import open_to_read, refusal, shown_path
 from benchkit.trial_log.lines import MOST_LINE_BYTES, Line, Place, line_of, place_of
 
 _BUFFER_BYTES, _PIECE_BYTES = 256 * 1024, 2048
+MOST_TORN_BYTES = 64 * 1024
+"""No first line of a session or event of a trace that a power cut tears is longer."""
+_TORN_BY_POWER = re.compile(rb"\x00[\x00 -~]*")
 
 
 class LineSource:
@@ -26,6 +30,26 @@ class LineSource:
         self._file = os.fdopen(open_to_read(path), "rb", buffering=_BUFFER_BYTES)
         self._stands_at = -1
         self._opened = _state(os.fstat(self._file.fileno()))
+
+    def refuse_foreign(self, start: bytes, kind: str) -> None:
+        """Raise Unusable for a file that nothing of ours has begun: bytes are never added to one.
+
+        Ours is an empty file, one that holds a whole line, and one whose lines were torn and begin as the first line of
+        ours does (`start`), or that a power cut has filled with NULs up to some place of that line.
+        """
+        head = self._file_head()
+        if head and not _is_begun(head, start) and not any(
+                data is not None and is_whole(data) for _, _, data in self.lines()):
+            raise Unusable(f"{shown_path(self.path)}: this is no {kind}, for no line of one is in it, so nothing is "
+                           f"added to it; give another name, or move this file away")
+
+    def _file_head(self) -> bytes:
+        self._stands_at = -1
+        try:
+            self._file.seek(0)
+            return self._file.read(MOST_TORN_BYTES + 1)
+        except OSError as error:
+            raise refusal(self.path, "read", error) from None
 
     @property
     def is_unchanged(self) -> bool:
@@ -100,6 +124,16 @@ class LineSource:
     def __del__(self) -> None:
         if hasattr(self, "_file"):
             self._file.close()
+
+
+def _is_begun(head: bytes, start: bytes) -> bool:
+    """Whether a file begins with the first line of ours, or with what is left of it where it was torn."""
+    for line in head.split(b"\n"):
+        if line.startswith(start):
+            return True
+        if not (start.startswith(line) or _TORN_BY_POWER.fullmatch(line)):
+            return False
+    return head.strip(b"\n") != b"" and len(head) <= MOST_TORN_BYTES
 
 
 def _state(found: os.stat_result) -> tuple[int, int, int, int]:

@@ -20,7 +20,7 @@ from benchkit.trial_log.accounting import Accounting, SessionSummary
 from benchkit.trial_log.cell_table import CellFacts, CellTable
 from benchkit.trial_log.changes import Changes
 from benchkit.trial_log.landmarks import Landmarks, NamedDamage, landmarks_of
-from benchkit.trial_log.lines import Damage, Line, Place, PlanLine, TrialLine, line_of
+from benchkit.trial_log.lines import SESSION_START, Damage, Line, Place, PlanLine, TrialLine, line_of
 from benchkit.trial_log.raw_lines import LineSource, line_and_place
 
 __all__ = ["SessionSummary", "TrialLog", "read_log"]
@@ -169,13 +169,15 @@ class TrialLog:
 
 
 def read_log(path: Path | str, *, accept_damage: bool = False) -> TrialLog:
-    """Read a log. Raises Unusable: no such file, harmful damage (with file, line and byte), impossible content.
+    """Read a log. Raises Unusable: no such file, no log, harmful damage (with file, line, byte), impossible content.
 
     With `accept_damage` no damage is harmful: all that no session line names is in `harmless`.
     """
     source = LineSource(Path(path))
     refuse_another_kind(source.path, Kind.LOG)
     landmarks = landmarks_of(source)
+    if not landmarks.has_session:
+        source.refuse_foreign(SESSION_START, "trial log")
     accounting = Accounting(source.path, landmarks, accept_damage)
     if landmarks.has_session:
         for offset, length, data in _lines_to(landmarks.size, source):
