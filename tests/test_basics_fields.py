@@ -27,7 +27,7 @@ class ReadingFields(unittest.TestCase):
         self.assertEqual(("a", "0a", 0.5, fields.values["at"]), (
             fields.name("text"), fields.hex_digits("hash", 2), fields.seconds("half"), fields.stamp("at")))
         self.assertTrue("null" in fields and "nowhere" not in fields)
-        self.assertEqual(5, fields.inner("object").objects("inner")[0].integer("x"))
+        self.assertEqual(5, next(fields.inner("object").objects("inner")).integer("x"))
 
     def test_what_is_wrong_is_named_with_its_place(self) -> None:
         fields = self.values
@@ -61,8 +61,8 @@ class ReadingFields(unittest.TestCase):
             (lambda: fields.sequence("object"), "top.object is an object, not a list"),
             (lambda: fields.texts("mixed"), "top.mixed is a list, not a list of texts"),
             (lambda: fields.json("nowhere"), "top.nowhere is missing"),
-            (lambda: inner.objects("inner")[0].text("x"), "top.object.inner[0].x is 5"),
-            (lambda: fields.objects("mixed"), 'top.mixed[0] is "a", not an object'),
+            (lambda: next(inner.objects("inner")).text("x"), "top.object.inner[0].x is 5"),
+            (lambda: list(fields.objects("mixed")), 'top.mixed[0] is "a", not an object'),
             (lambda: Fields([]), "it is a list, not an object"),
             (lambda: fields.has_exactly(("text",)), "top.null is no field that is known"),
             (lambda: inner.has_exactly(("inner", "outer")), "top.object.outer is missing"),

@@ -6,8 +6,7 @@ import re
 import unittest
 from contextlib import redirect_stdout
 
-from benchkit.running.shards import MOST_SHARDS
-from benchkit.trial_log.lines import MOST_CELLS, MOST_LINE_BYTES
+from benchkit.trial_log.lines import MOST_CELLS, MOST_LINE_BYTES, MOST_SHARDS
 from benchmarks import merge_rate, simulate_fleet
 from benchmarks.measuring import ROOT
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import cast
 
 from benchkit.basics.names import shown_line
@@ -158,10 +158,10 @@ class Fields:
         """An object, to read on."""
         return Fields(self.json(name), self.at(name))
 
-    def objects(self, name: str) -> list[Fields]:
-        """A list of objects, to read on."""
+    def objects(self, name: str) -> Iterator[Fields]:
+        """The objects of a list one by one, to read on: a first one that is wrong ends it before all are made."""
         place = self.at(name)
-        return [Fields(value, f"{place}[{number}]") for number, value in enumerate(self.sequence(name))]
+        return (Fields(value, f"{place}[{number}]") for number, value in enumerate(self.sequence(name)))
 
     def texts(self, name: str) -> tuple[str, ...]:
         """A list of strings."""

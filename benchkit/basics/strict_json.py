@@ -15,7 +15,12 @@ from benchkit.basics.values import JSON
 
 MOST_DEPTH = 64
 MOST_INTEGER = 2**53 - 1
+MOST_PARTS = 32_000_000
+"""A value counts as 1, a key as 2, an object or a list as 4 more: at some 60 bytes of memory each, 2 GB at most."""
+_MOST_IN_A_BYTE = 4
+_BLOCK_BYTES = 2**20
 _NO_MARKS = bytes(byte for byte in range(256) if byte not in b'"{}[]:')
+_NO_SIGNS = bytes(byte for byte in range(256) if byte not in b'"{}[]:,')
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -23,16 +28,17 @@ class NotJson(ValueError):
     """The text is no JSON at all; the words for what stands where are Python's, and differ between its versions."""
 
 
-def parse(data: bytes, *, mend_surrogates: bool = False) -> JSON:
+def parse(data: bytes, *, mend_surrogates: bool = False, most_parts: int = MOST_PARTS) -> JSON:
     """The value of a JSON text. Raises ValueError with one line, position included where there is one.
 
     `mend_surrogates` puts U+FFFD in place of lone surrogates instead of refusing them.
     """
     if data.startswith(b"\xef\xbb\xbf"):
         raise ValueError("it begins with a byte order mark; save it as UTF-8 without one")
+    _check_parts(data, most_parts)
     keys = None
     if data.count(b"{") + data.count(b"[") > MOST_DEPTH:
-        marks = _marks(data)
+        marks = _outside_texts(data, _NO_MARKS)
         keys = marks.count(b":")
         _check_depth(marks.translate(None, b":"))
     try:
@@ -61,12 +67,30 @@ def _check_depth(brackets: bytes) -> None:
             depth -= 1
 
 
-def _marks(data: bytes) -> bytes:
-    """Brackets and colons that stand outside the texts in a JSON text; by whole-bytes calls: files have millions."""
+def _check_parts(data: bytes, most: int) -> None:
+    """Raise ValueError for a text that would take more memory than a machine may have, before any of it is made."""
+    if len(data) <= most // _MOST_IN_A_BYTE or _parts(data) <= most:
+        return
+    if _parts(_outside_texts(data, _NO_SIGNS)) > most:
+        raise ValueError("it holds more keys, values, objects and lists than are read at once")
+
+
+def _parts(signs: bytes) -> int:
+    return 4 * (signs.count(b"{") + signs.count(b"[")) + 2 * signs.count(b":") + signs.count(b",")
+
+
+def _outside_texts(data: bytes, others: bytes) -> bytes:
+    """What stands outside the texts in a JSON text, without `others`; by whole-bytes calls: files have millions."""
     unescaped = data.replace(b"\\\\", b"").replace(b'\\"', b"")
-    marks = unescaped.translate(None, _NO_MARKS)
+    marks = unescaped.translate(None, others)
     # two quotes that meet end one text and begin the next: without them both are one, and marks stay inside
-    return b"".join(marks.replace(b'""', b"").split(b'"')[::2])
+    marks = marks.replace(b'""', b"")
+    outside, is_inside = [], False
+    for start in range(0, len(marks), _BLOCK_BYTES):
+        pieces = marks[start:start + _BLOCK_BYTES].split(b'"')
+        outside.append(b"".join(pieces[is_inside::2]))
+        is_inside ^= len(pieces) % 2 == 0
+    return b"".join(outside)
 
 
 def _decoded(text: str, keys: int | None) -> JSON:
@@ -112,9 +136,11 @@ def _mended(value: JSON) -> JSON:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {json.dumps(twice[:60])} stands twice")
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise ValueError(f"the key {json.dumps(key[:60])} stands twice")
+            seen.add(key)
     return found
 
 

@@ -66,21 +66,22 @@ def open_to_read(path: Path | str) -> int:
 def read_whole(path: Path | str, most_bytes: int = MOST_BYTES) -> bytes:
     """The bytes of a file. Raises Unusable: missing, a folder, unreadable, more than `most_bytes`."""
     with os.fdopen(open_to_read(path), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
         try:
             # room is made for as much as is asked for, so no more than the file has
-            data = file.read(min(os.fstat(file.fileno()).st_size, most_bytes) + 1)
+            data = b"" if size > most_bytes else file.read(size + 1)
         except OSError as error:
             raise refusal(path, "read", error) from None
-    if len(data) > most_bytes:
+    if max(size, len(data)) > most_bytes:
         raise Unusable(f"{shown_path(path)} is larger than {most_bytes:,} bytes, the most that is read")
     return data
 
 
-def read_json(path: Path | str, most_bytes: int = MOST_BYTES) -> JSON:
+def read_json(path: Path | str, most_bytes: int = MOST_BYTES, most_parts: int = strict_json.MOST_PARTS) -> JSON:
     """The value of a JSON file, read strictly. Raises Unusable naming the file and the place in it."""
     data = read_whole(path, most_bytes)
     try:
-        return strict_json.parse(data)
+        return strict_json.parse(data, most_parts=most_parts)
     except ValueError as error:
         raise Unusable(f"{shown_path(path)}: {error}") from None
 

@@ -17,6 +17,7 @@ from benchkit.disk.file_kinds import Kind, refuse_another_kind
 from benchkit.disk.whole_files import read_json, refuse_other, same_bytes, write_whole
 from benchkit.recordings import pieces
 from benchkit.recordings.pieces import SessionFacts
+from benchkit.trial_log.lines import MOST_CELLS
 from benchkit.trial_log.parts import fields_of_task_name
 
 RECORDING_VERSION = 1
@@ -167,7 +168,7 @@ def recording_of_fields(fields: Fields) -> Recording:
     if fields.values.get("recording") != RECORDING_VERSION:
         raise fields.wrong("recording", f"{RECORDING_VERSION}, the version of recordings this kit reads")
     fields.has_exactly(_TOP_FIELDS)
-    trials = fields.integer("trials", least=1)
+    trials = fields.integer("trials", 1, MOST_CELLS)
     cases = tuple(_case_of(case, trials) for case in fields.objects("cases"))
     sessions = pieces.sessions_of(fields)
     pieces.check_unique([case.id for case in cases], "cases")
@@ -180,7 +181,7 @@ def recording_of_fields(fields: Fields) -> Recording:
 def _case_of(fields: Fields, trials: int) -> RecordedCase:
     fields.has_exactly(("id", "ask", "trials"))
     found = tuple(_trial_of(trial) for trial in fields.objects("trials"))
-    if [trial.trial for trial in found] != list(range(1, trials + 1)):
+    if len(found) != trials or any(trial.trial != number for number, trial in enumerate(found, 1)):
         raise ValueError(f"{fields.at('trials')} is not the trials 1 to {trials}, each once and in order")
     return RecordedCase(fields.text("id"), fields.hex_digits("ask", 16), found)
 

@@ -23,6 +23,7 @@ from benchkit.recordings import pieces
 from benchkit.recordings.run_record import VERDICTS, Judge, JudgedCase, Result, RunRecord, Totals
 from benchkit.recordings.run_record_results import ResultReader
 from benchkit.recordings.run_record_writing import LINES, RUN_RECORD_VERSION, totals_fields
+from benchkit.trial_log.lines import MOST_CELLS
 
 _HEAD_FIELDS = ("run_record", "kit", "task", "judge", "split", "system", "settings", "trials", "started_at",
                 "environment", "sessions", "cases")
@@ -89,7 +90,7 @@ def _head_of(fields: Fields, others: tuple[str, ...]) -> RunRecord:
     return RunRecord(
         fields.text("kit"), pieces.task_of(fields.inner("task")), _judge_of(fields.inner("judge")),
         fields.text("split"), fields.text("system"), fields.mapping("settings"),
-        fields.integer("trials", least=1), fields.stamp("started_at"), fields.mapping("environment"),
+        fields.integer("trials", 1, MOST_CELLS), fields.stamp("started_at"), fields.mapping("environment"),
         pieces.sessions_of(fields), cases, ())
 
 

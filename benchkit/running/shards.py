@@ -14,9 +14,8 @@ from math import gcd
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import Shard
+from benchkit.trial_log.lines import MOST_SHARDS
 
-MOST_SHARDS = 65_535
-"""So that a merge keeps the shard of a cell in two bytes."""
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 

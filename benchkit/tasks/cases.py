@@ -16,6 +16,8 @@ from benchkit.disk.file_kinds import Kind, refuse_another_kind
 from benchkit.disk.whole_files import read_json, shown_path
 
 MOST_BYTES = 256 * 2**20
+MOST_PARTS = 8_000_000
+"""A case of five fields and two tags is some 30 parts (basics/strict_json.py)."""
 MOST_LETTERS = 300
 """Of an id, a split or a tag: they stand in every table."""
 MOST_TAGS = 100
@@ -30,7 +32,7 @@ def read_cases(path: Path, named_by: str = "--cases FILE") -> tuple[Case, ...]:
         raise Unusable(f"{shown_path(path)}: there is no such file; name the file of cases with {named_by}")
     refuse_another_kind(path, Kind.CASES)
     try:
-        fields = Fields(read_json(path, most_bytes=MOST_BYTES))
+        fields = Fields(read_json(path, MOST_BYTES, MOST_PARTS))
         fields.has_exactly(("cases",))
         cases = tuple(_case_of(case) for case in fields.objects("cases"))
         _check_ids(cases)

@@ -63,6 +63,10 @@ class CellTable:
         system, case = divmod(column, len(self._plan.cases))
         return Cell(self._plan.systems[system], self._plan.cases[case].id, trial + 1)
 
+    def ask(self, position: int) -> str:
+        """What is asked about the cell at a position, 16 hex digits."""
+        return self._plan.cases[position % len(self._plan.cases)].ask
+
     def attempts(self, position: int) -> int:
         """The number of the last attempt at the cell; 0 if there is none."""
         slot, rest = divmod(position - self._first, self._of)

@@ -33,6 +33,8 @@ MOST_CELLS = 20_000_000
 """A plan of more cells is refused: it would take more memory than a machine may have."""
 MOST_ATTEMPTS = 65_535
 """So that an attempt takes two bytes of memory."""
+MOST_SHARDS = 65_535
+"""So that a merge keeps the shard of a cell in two bytes."""
 STOP_REASONS = ("complete", "budget", "selection", "interrupted", "error")
 _VERSION = 1
 
@@ -232,9 +234,10 @@ def _damage_in(values: Fields, name: str, item: object) -> Damage:
 
 def _shard_of(values: Fields) -> Shard:
     index, of = [*values.sequence("shard"), None, None][:2]
-    if type(index) is int and type(of) is int and 1 <= index <= of and len(values.sequence("shard")) == 2:
+    if type(index) is int and type(of) is int and 1 <= index <= of <= MOST_SHARDS \
+            and len(values.sequence("shard")) == 2:
         return Shard(index, of)
-    raise values.wrong("shard", "[index, of], from [1, 1] on")
+    raise values.wrong("shard", f"[index, of], from [1, 1] to [{MOST_SHARDS}, {MOST_SHARDS}]")
 
 
 def _plan_of(values: Fields) -> PlanLine:

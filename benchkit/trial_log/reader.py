@@ -5,13 +5,13 @@ What does not live here: the rule of damage (accounting.py), and writing (writer
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
 from benchkit.basics import strict_json
-from benchkit.basics.canonical import request_of
+from benchkit.basics.canonical import requests_with
 from benchkit.basics.errors import Unusable
 from benchkit.basics.values import JSON, Cell, Shard
 from benchkit.disk.file_kinds import Kind, refuse_another_kind
@@ -50,6 +50,7 @@ class TrialLog:
     _table: CellTable | None
     _unplanned: Mapping[Cell, CellFacts]
     _changes: Changes
+    _requests: Mapping[str, Callable[[str, int], str]]
     _source: LineSource
 
     @property
@@ -162,10 +163,10 @@ class TrialLog:
         return self._trial_at(facts.offset).request != self._request_of(cell)
 
     def _request_of(self, cell: Cell) -> str | None:
-        asks = [case.ask for case in self.plan.cases if case.id == cell.case] if self.plan else []
-        if not asks or cell.system not in self.settings:
+        position, request = self.position(cell), self._requests.get(cell.system)
+        if self._table is None or position is None or request is None:
             return None
-        return request_of(asks[0], self.settings[cell.system], cell.seed)
+        return request(self._table.ask(position), cell.seed)
 
 
 def read_log(path: Path | str, *, accept_damage: bool = False) -> TrialLog:
@@ -201,4 +202,5 @@ def _log_of(source: LineSource, landmarks: Landmarks, accounting: Accounting) ->
         settings={name: line.settings for name, line in lines.items()},
         harmless=harmless, named=landmarks.named.all,
         _table=accounting.table if sessions else None, _unplanned=accounting.unplanned,
-        _changes=accounting.changes, _source=source)
+        _changes=accounting.changes,
+        _requests={name: requests_with(line.settings) for name, line in lines.items()}, _source=source)
