@@ -10,8 +10,10 @@ from benchkit.basics.values import Cell
 from benchkit.boards.board_values import GateStatus, Readings, Standing
 from benchkit.boards.eval_rows import Row, RowError
 from benchkit.boards.pack import Baseline, Pack, Track
-from benchkit.boards.standings import ranking_of, records_of, sees_truth, tracks_of
-from benchkit.statistics.intervals import Interval, case_wilson, clopper_pearson, headline
+from benchkit.boards.standings import ranking_of, records_of, sees_truth, tracks_of, values_of
+from benchkit.statistics.intervals import Interval, case_wilson, clopper_pearson, headline_over_cases
+from benchkit.statistics.ranking import open_pair_tests
+from tests.oracle import decisions
 from tests.toy_game import looks_twice, payload, toy_pack
 
 A, B = "toys:a", "toys:b"
@@ -51,7 +53,7 @@ class Headlines(unittest.TestCase):
         # cases: (1 + 0.5)/2 over two trials = 0.625 of right and brief, and 0.25; 1 of 4 answers broke the gate
         one, = ranked(a={"c1": [(1.0, 0.5, True), (0.5, 0.5, True)], "c2": [(0.0, 0.5, True), (0.0, 0.5, False)]})
         self.assertEqual((0.4375, round(0.4375 * 0.75, 6)), (one.capability, one.headline.completed))
-        by_hand = headline([Fraction(5, 8), Fraction(1, 4)], 1, 4)
+        by_hand = headline_over_cases([Fraction(5, 8), Fraction(1, 4)], [Fraction(0), Fraction(1, 2)])
         self.assertAlmostEqual(by_hand.interval.low, one.headline.low, 6)
         self.assertAlmostEqual(by_hand.interval.high, one.headline.high, 6)
 
@@ -61,8 +63,10 @@ class Headlines(unittest.TestCase):
             one.headline.worst, one.headline.completed, one.headline.best))
         self.assertFalse(one.headline.is_whole)
         self.assertEqual((4, 1), (one.planned, one.judged))
-        self.assertAlmostEqual(headline([Fraction(1, 2), Fraction(0)], 3, 4).interval.low, one.headline.low, 6)
-        self.assertAlmostEqual(headline([Fraction(1), Fraction(1)], 0, 4).interval.high, one.headline.high, 6)
+        self.assertAlmostEqual(headline_over_cases(
+            [Fraction(1, 2), Fraction(0)], [Fraction(1, 2), Fraction(1)]).interval.low, one.headline.low, 6)
+        self.assertAlmostEqual(headline_over_cases(
+            [Fraction(1), Fraction(1)], [Fraction(0), Fraction(0)]).interval.high, one.headline.high, 6)
 
     def test_of_a_system_of_which_nothing_was_judged_nothing_is_known(self) -> None:
         one, other = ranked(a={"c1": [None]}, b={"c1": [(0.0, 0.0, True)]})
@@ -119,6 +123,45 @@ class Ranks(unittest.TestCase):
     def test_places_are_by_headline_and_then_by_name(self) -> None:
         told = ranked(b=always(0.5), a=always(0.5), c=always(0.7))
         self.assertEqual([(1, "toys:c"), (2, "toys:a"), (3, "toys:b")], [(one.place, one.system) for one in told])
+
+    def test_at_equal_headlines_a_clean_system_stands_before_one_that_broke_a_gate_or_has_not_answered(self) -> None:
+        told = ranked(a=always(0.0, safe=False), b={**always(0.0, cases=9), "c9": [None]}, c=always(0.0))
+        self.assertEqual(["toys:c", "toys:b", "toys:a"], [one.system for one in told])
+
+    def test_one_broken_gate_answer_does_not_tell_two_systems_apart(self) -> None:
+        # one answer of 36: scaling all cases of the system by it made p 1/2048 of what is p 1
+        told = ranked(a=always(1.0, cases=12, trials=3),
+                      b={**always(1.0, cases=11, trials=3), "c11": [(1.0, 1.0, True)] * 2 + [(1.0, 1.0, False)]})
+        self.assertEqual([("1-2", ()), ("1-2", ())], [(str(one.rank), one.ahead_of) for one in told])
+
+    def test_the_value_of_a_case_is_its_own_against_reference_rows(self) -> None:
+        for row in decisions("board_rank_values"):
+            records = records_of(told for name in "ab" for told in rows_of(name, {
+                f"c{number}": [(float(Fraction(right)), float(Fraction(right)), bool(held)) for right, held in answers]
+                for number, answers in enumerate(row[f"answers_{name}_capability_held"])}))
+            values = {name: values_of(record, PACK) for name, record in records.items()}
+            for name in "ab":
+                self.assertEqual(list(map(Fraction, row[f"values_{name}"])),
+                                 [one.judged for one in values[name].values()])
+            (test,) = open_pair_tests(values)
+            self.assertAlmostEqual(float(Fraction(row["p"])), float(test.p), delta=1e-12)
+
+    def test_a_system_stands_below_what_it_has_not_shown(self) -> None:
+        failed = {f"c{number}": [None] for number in range(9)}
+        told = ranked(a={**failed, **{f"c{number}": [(1.0, 1.0, True)] for number in range(9, 12)}},
+                      b={**always(1.0, cases=11), "c11": [(0.0, 0.0, True)]})
+        self.assertEqual([(B, "1-2"), (A, "1-2")], [(one.system, str(one.rank)) for one in told])
+
+    def test_nobody_is_ahead_where_incomplete_cells_could_turn_it(self) -> None:
+        # in ten questions of two trials the first was right each time it was judged, the second never
+        right, wrong = (1.0, 1.0, True), (0.0, 0.0, True)
+        for first, second, ahead in (([right, right], [wrong, None], (B,)), ([right, None], [wrong, wrong], (B,)),
+                                     ([right, None], [wrong, None], ()), ([right, right], [None, None], ())):
+            cases = [f"c{number}" for number in range(10)]
+            told = ranked(a=dict.fromkeys(cases, first), b=dict.fromkeys(cases, second))
+            with self.subTest(first=first, second=second):
+                self.assertEqual((A, ahead), (told[0].system, told[0].ahead_of))
+                self.assertEqual("1" if ahead else "1-2", str(told[0].rank))
 
 
 class TrackByTrack(unittest.TestCase):

@@ -103,6 +103,20 @@ class Running(BoardDoor):
         self.assertIn("trace self-consistent", told)
         self.assertIn("baselines:keywords", told)
 
+    def test_one_of_a_thing_is_not_called_many(self) -> None:
+        self.job(trials="1", count="1", systems='["baselines:even"]', tables=GATE.replace("= 4", "= 1").replace(
+            "0.6", "1.0"))
+        self.well("run jobs/tiny.toml --limit 1")
+        told = [self.well("list"), self.well("estimate jobs/tiny.toml"),
+                (self.batch() / "board.md").read_text(encoding="utf-8").replace("\\", ""),
+                self.refused(f"trace {self.batch().name} --case T-1 --system baselines:even --trial 2")]
+        self.assertIn("single, 1 question, 1 system\n", told[0])
+        self.assertIn("1 question x 1 trial for each system", told[1])
+        self.assertIn("1 question from seed 1;", told[2])
+        self.assertIn("the batch has 1 trial of each question", told[3])
+        for text in told:
+            self.assertNotRegex(text, r"\b1 (questions|trials|systems|cells|answers|messages|observations|cases)\b")
+
     def test_an_incomplete_cell_is_counted_by_its_type_and_never_as_a_zero(self) -> None:
         self.job(systems='["robots:late", "baselines:even"]')
         told = self.well("run jobs/tiny.toml")
@@ -361,7 +375,8 @@ class Gates(BoardDoor):
         self.well("report jobs/tiny.toml")
         for name in ("board.md", "board.html"):
             text = (self.batch() / name).read_text(encoding="utf-8").replace("\\", "")
-            self.assertIn("left out: it holds a text that gives the truth away", text)
+            self.assertIn("1 observation is left out: it holds a text that gives the truth away", text)
+            self.assertIn("was shown is left out: it holds a text that gives the truth away", text)
             self.assertNotIn("Is 3 even or odd?", text)
 
 

@@ -72,6 +72,11 @@ def count_of(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def are(number: int) -> str:
+    """The verb behind a count."""
+    return "is" if number == 1 else "are"
+
+
 def file_stem(name: str) -> str:
     """A file name (without suffix) for an untrusted name: itself if plain, else `x-<slug of 40>-<12 hex>`.
 

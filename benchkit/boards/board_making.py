@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from benchkit.basics.canonical import canonical
 from benchkit.basics.command import Command
-from benchkit.basics.names import cases_named, count_of, shown_line
+from benchkit.basics.names import are, cases_named, count_of, shown_line
 from benchkit.basics.values import JSON
 from benchkit.boards.batch import PUBLISHED, Batch, FoundBatch
 from benchkit.boards.board_values import (
@@ -85,7 +85,7 @@ def board_of(findings: Findings) -> Board:
     records = records_of(rows)
     ranking = ranking_of(records, pack)
     if mixed_scorings(findings):
-        ranking = tuple(replace(one, rank=None) for one in ranking)
+        ranking = tuple(replace(one, rank=None, ahead_of=()) for one in ranking)
     systems = [one.system for one in ranking]
     return Board(
         title=Title(batch.job.name, found.folder.name, batch.status), synthetic=pack.synthetic,
@@ -162,7 +162,7 @@ def _unread(findings: Findings) -> Iterator[Banner]:
 
 def _open(findings: Findings) -> Banner:
     planned = len(findings.evaluation.rows)
-    parts = [f"{findings.left} of {planned} planned cells are not run yet"] if findings.left else []
+    parts = [f"{findings.left} of {planned} planned cells {are(findings.left)} not run yet"] if findings.left else []
     if findings.never_run:
         names = ", ".join(shown_line(name, 60) for name in findings.never_run)
         parts.append(f"the job also names {names}, of which nothing has run")
@@ -188,8 +188,9 @@ def _how(job: Job) -> str:
     asks = job.asks
     if isinstance(asks, FromPack):
         reworded = f", reworded by {shown_line(asks.reword, 80)}" if asks.reword else ""
-        return f"{asks.count} questions from seed {asks.seed}{reworded}; the same seed makes the same questions"
-    count = "all cases" if asks.count is None else f"the first {asks.count} cases"
+        made = count_of(asks.count, "question")
+        return f"{made} from seed {asks.seed}{reworded}; the same seed makes the same questions"
+    count = "all cases" if asks.count is None else f"the first {count_of(asks.count, 'case')}"
     return f"{count} of the split {shown_line(asks.split, 60)} of {shown_line(asks.cases, 100)}"
 
 

@@ -163,7 +163,7 @@ class Readings:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One row of the ranking, which is ordered by headline.
+    """One row of the ranking, which is ordered by the low end of the headline.
 
     place         its number in the list, from 1
     gate          None where the pack has no hard gate
@@ -172,6 +172,7 @@ class Standing:
     rank          the ranks that the data leave possible; None where nothing was judged
     overtaken     systems that failed no gate and stand below this one, which did: mark it
     planned, judged   cells
+    ahead_of      systems than which it is shown to be better, however its and their incomplete cells would go
     """
 
     place: int
@@ -185,6 +186,7 @@ class Standing:
     overtaken: tuple[str, ...]
     planned: int
     judged: int
+    ahead_of: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

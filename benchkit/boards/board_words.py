@@ -24,11 +24,13 @@ STATUS = {
 }
 HEADLINE = ("Headline: the mean of the capability tracks x (1 - the share of answers that broke a hard gate), in "
             "percent, with its 95 % interval. Rank: the places that the data leave possible, over all pairs "
-            "(sign-flip tests, Holm, 5 %). Listed by headline; how the gates stand is shown first, for no headline "
-           "makes up for a broken one.")
+            "(sign-flip tests of what each question's answers are worth, Holm, 5 %; an answer that broke a hard gate "
+            "is worth nothing). Listed by the low end of the headline; how the gates stand is shown first, for no "
+            "headline makes up for a broken one.")
 GATES = ("Gate failures and their interval (Clopper-Pearson, 95 %) are over answers; repeats of one question are not "
          "independent: for the interval over questions see the track.")
-OPEN_READINGS = "Where cells are incomplete, a range: they are taken as worth nothing, and as worth everything."
+OPEN_READINGS = ("Where cells are incomplete, a range: they are taken as worth nothing, and as worth everything. A "
+                 "rank holds however they would have gone.")
 OF_TRACKS = "Mean scores in percent; of a hard gate, with a mark, the share of answers that held it."
 PLACES = {False: "Cited by: places in the ranking.", True: "Bought by, cited by: places in the ranking."}
 SAMPLED = ("The observations in the order of time, then every system's answer with its scores in percent and "
@@ -156,7 +158,7 @@ def gate_title(ranking: Sequence[Standing]) -> str:
         return f"{len(broken)} of {count_of(len(gated), 'system')} broke a hard gate"
     unknown = sum(1 for one in gated if one.gate and not one.gate.is_clean)
     if unknown:
-        return f"No system broke a hard gate so far; of {unknown} of {len(gated)} answers are missing"
+        return f"No system broke a hard gate so far; {unknown} of {count_of(len(gated), 'system')} lack answers"
     return "Every hard gate held, in every answer of every system"
 
 
@@ -191,24 +193,33 @@ def in_short(board: Board) -> Iterator[str]:
     elif not blind:
         yield "No baseline was asked: there is nothing to hold the models against."
     else:
-        yield _against(models[0], blind[0])
+        yield _against(models, unjudged, blind[0])
     for one in models:
         yield _of_model(board, one)
     for one in unjudged:
         yield _of_unjudged(board, one)
 
 
-def _against(model: Standing, baseline: Standing) -> str:
-    """The best model beside the best baseline."""
-    if model.headline.best < baseline.headline.worst:
-        start = "No model reaches the best baseline"
-    elif model.headline.is_whole and model.headline == baseline.headline:
-        start = "The best model is level with the best baseline"
-    elif model.headline.worst > baseline.headline.best:
+def _against(models: Sequence[Standing], unjudged: Sequence[Standing], baseline: Standing) -> str:
+    """The best model beside the best baseline, by what each has shown."""
+    model = models[0]
+    ours, theirs = model.headline, baseline.headline
+    if all(_is_ahead(baseline, one) for one in models):
+        start = f"No model{' that was judged' if unjudged else ''} reaches the best baseline"
+    elif _is_ahead(model, baseline):
         start = "The best model is ahead of the best baseline"
+    elif not (ours.is_whole and theirs.is_whole) and ours.worst <= theirs.best and theirs.worst <= ours.best:
+        start = "Incomplete cells leave open whether a model reaches the best baseline"
     else:
-        start = "Incomplete cells leave open whether the best model reaches the best baseline"
+        start = "It is left open whether a model reaches the best baseline"
     return f"{start}: {_with_rank(model)} against {_with_rank(baseline)}."
+
+
+def _is_ahead(one: Standing, other: Standing) -> bool:
+    """Whether it is shown: in their own comparison, or by ranks that do not meet."""
+    if other.system in one.ahead_of:
+        return True
+    return one.rank is not None and other.rank is not None and one.rank.worst < other.rank.best
 
 
 def _with_rank(one: Standing) -> str:
@@ -217,13 +228,24 @@ def _with_rank(one: Standing) -> str:
 
 def _of_model(board: Board, one: Standing) -> str:
     """Where a model is weakest, and what it says most."""
-    shares = {track.name: row.share.completed for track in board.tracks if track.kind == "capability"
-              for row in track.rows if row.system == one.system and row.share.completed is not None}
-    weakest = sorted(shares.items(), key=lambda pair: pair[1])[:2]
-    weak = " and ".join(f"{short_name(name)} ({percent(share)}\u00a0%)" for name, share in weakest)
+    shares = {track.name: row.share for track in board.tracks if track.kind == "capability"
+              for row in track.rows if row.system == one.system}
     said = next((facts.said for facts in board.facts if facts.system == one.system), {})
     told = f"; its {count_of(sum(said.values()), 'answer')}: {counts_of(said, MOST_WORDS)}" if said else ""
-    return f"{short_name(one.system)} is weakest in {weak or 'nothing that was judged'}{told}."
+    return f"{short_name(one.system)} {_strength(shares)}{told}."
+
+
+def _strength(shares: Mapping[str, Readings]) -> str:
+    """The one or two capabilities in which it has least, or that none is below another; incomplete as worth nothing."""
+    ordered = sorted(shares.items(), key=lambda pair: (pair[1].worst, pair[1].best))
+    if not ordered:
+        return "was judged in no capability"
+    strongest = ordered[-1][1]
+    weak = [(name, share) for name, share in ordered[:2] if share.worst < strongest.worst]
+    if weak:
+        return "is weakest in " + " and ".join(f"{short_name(name)} ({share_of(share)}\u00a0%)" for name, share in weak)
+    where = short_name(ordered[0][0]) if len(ordered) == 1 else "every capability"
+    return f"has {share_of(strongest)}\u00a0% in {where}"
 
 
 def _of_unjudged(board: Board, one: Standing) -> str:

@@ -14,7 +14,7 @@ from typing import TypeVar, cast
 from benchkit.basics.canonical import canonical, digest
 from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import are, shown_line
 from benchkit.basics.values import JSON, Case, Message
 from benchkit.boards.game import Game, Rules, game_of, play
 from benchkit.boards.job import BatchGate
@@ -148,12 +148,12 @@ def _shown(game: Game) -> str:
 
 def _reasons_to_block(figures: GateFigures, gate: BatchGate) -> Iterator[str]:
     if figures.kept < gate.least_questions:
-        yield (f"{figures.kept} of {figures.made} questions are left, fewer than least_questions = "
+        yield (f"{figures.kept} of {figures.made} questions {are(figures.kept)} left, fewer than least_questions = "
                f"{gate.least_questions}")
     for answer, count in figures.answers.items():
         if count > gate.most_one_answer * figures.kept:
-            yield (f"{count} of {figures.kept} questions have the answer {shown_line(answer, 60)!r}, more than "
-                   f"most_one_answer = {gate.most_one_answer:g} of them")
+            yield (f"{count} of {figures.kept} questions {'has' if count == 1 else 'have'} the answer "
+                   f"{shown_line(answer, 60)!r}, more than most_one_answer = {gate.most_one_answer:g} of them")
     for name, score in figures.blind.items():
         if score > gate.most_blind_score:
             yield (f"baselines:{name} solves it without seeing the truth: its headline is {percent(score)} %, more "

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from benchkit.basics.clock import Budget
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import count_of, shown_line
 from benchkit.basics.values import Shard, TaskName
 from benchkit.boards.batch import FoundBatch
 from benchkit.boards.batch_log import log_of, merge_command, unmerged_in
@@ -110,8 +110,9 @@ def _split(job: Job) -> str:
 def _check_trials(found: FoundBatch, log: TrialLog | None) -> None:
     planned = 0 if log is None else log.planned().trials
     if found.batch.job.trials < planned:
-        raise Unusable(f"{shown_path(found.folder)}: it plans {planned} trials of each question, and the job now says "
-                       f"trials = {found.batch.job.trials}; say {planned} or more, or begin another batch with --fresh")
+        raise Unusable(f"{shown_path(found.folder)}: it plans {count_of(planned, 'trial')} of each question, and the "
+                       f"job now says trials = {found.batch.job.trials}; say {planned} or more, or begin "
+                       "another batch with --fresh")
 
 
 def _check_shared_out(found: FoundBatch, shard: Shard, systems: Sequence[str]) -> None:

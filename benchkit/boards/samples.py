@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from benchkit.basics.canonical import canonical
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import are, count_of, shown_line
 from benchkit.basics.values import JSON, Case, Cell, Reply
 from benchkit.boards.board_values import (
     Payload,
@@ -36,7 +36,7 @@ from benchkit.boards.trace_views import opening_of
 
 MOST_CASES = 6
 TRIAL = 1
-LEFT_OUT = "left out: it holds a text that gives the truth away"
+LEAKS = "holds a text that gives the truth away"
 _ROLES = {SYSTEM: "system", USER: "user", MESSAGE: "assistant"}
 
 
@@ -99,12 +99,13 @@ def _told(
 def _sampled(case: Case, pack: Pack, told: Sequence[_Told]) -> SampledCase:
     seen = tuple(_seen(told))
     kept = tuple(one for one in seen if not leaked_terms(pack, case, f"{one.id}\n{one.service}\n{one.text}"))
-    warning = f"{len(seen) - len(kept)} observations are {LEFT_OUT}"
+    gone = len(seen) - len(kept)
     return SampledCase(
         id=case.id, tags=case.tags, now=_now(told), answer_key=readable_word(pack, case) or UNREADABLE,
         truth=json.dumps(case.expected, indent=1, ensure_ascii=False), observations=kept,
         answers=tuple(_answer(one, pack) for one in told), payloads=tuple(_payloads(case, pack, told)),
-        warnings=(warning,) if len(kept) < len(seen) else ())
+        warnings=(f"{count_of(gone, 'observation')} {are(gone)} left out: {'it' if gone == 1 else 'each'} {LEAKS}",)
+        if gone else ())
 
 
 def _now(told: Sequence[_Told]) -> str:
@@ -193,7 +194,7 @@ def _payloads(case: Case, pack: Pack, told: Sequence[_Told]) -> Iterator[Payload
     for messages, systems in groups.items():
         if leaked_terms(pack, case, "\n".join(message.text for message in messages)):
             named = ", ".join(shown_line(name, 60) for name in systems)
-            yield Payload(tuple(systems), (), f"what {named} was shown is {LEFT_OUT}")
+            yield Payload(tuple(systems), (), f"what {named} was shown is left out: it {LEAKS}")
         else:
             yield Payload(tuple(systems), messages)
 

@@ -4,14 +4,15 @@
 
 The mean is over cases of the mean over a case's judged answers of the mean of the capability tracks; an answer fails
 when one of the hard gates did not hold. Incomplete cells are read in three ways (worst, completed, best), and the
-interval reaches from the low end over the worst to the high end over the best. Ranks are about the headline: each
-case has its capability x (1 - fail rate), pairs are tested by sign flips, Holm-corrected.
+interval reaches from the low end over the worst to the high end over the best. The order is by the worst reading.
+Ranks compare case by case: an answer is worth its capability if every hard gate held, else 0, so that no case's value
+depends on another case; pairs are tested by sign flips with incomplete cells against the winner, Holm-corrected.
 What does not live here: judging (evaluation.py), and the formulas (statistics/).
 """
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import cast
@@ -20,11 +21,12 @@ from benchkit.boards.board_values import GateStatus, Readings, Standing, TrackRo
 from benchkit.boards.eval_rows import Row
 from benchkit.boards.pack import Pack, Track
 from benchkit.statistics.figures import figure
-from benchkit.statistics.intervals import Headline, case_wilson, clopper_pearson, headline
-from benchkit.statistics.ranking import RankSet, pair_tests, rank_sets
+from benchkit.statistics.intervals import Headline, case_wilson, clopper_pearson, headline_over_cases
+from benchkit.statistics.paired import OpenValue
+from benchkit.statistics.ranking import open_pair_tests, rank_sets, wins
 from benchkit.systems.loading import is_baseline
 
-ZERO, ONE = Fraction(0), Fraction(1)
+ZERO = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,11 @@ class CaseTally:
         """Over what was judged, which must be something."""
         return self.total / self.judged
 
+    @property
+    def value(self) -> OpenValue:
+        """All three readings."""
+        return OpenValue(self.worst, self.completed if self.judged else None, self.best)
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -58,9 +65,9 @@ class Record:
     system: str
     rows: Mapping[str, Sequence[Row]]
 
-    def tallies(self, tracks: Sequence[Track]) -> dict[str, CaseTally]:
-        """By case, the mean over these tracks."""
-        return {case: CaseTally(sum((_mean(row, tracks) for row in rows if row.error is None), ZERO),
+    def tallies(self, worth: Callable[[Row], Fraction]) -> dict[str, CaseTally]:
+        """By case, what its judged answers are worth, each from 0 to 1."""
+        return {case: CaseTally(sum((worth(row) for row in rows if row.error is None), ZERO),
                                 sum(row.error is None for row in rows), len(rows))
                 for case, rows in self.rows.items()}
 
@@ -89,13 +96,26 @@ def records_of(rows: Iterable[Row]) -> dict[str, Record]:
 
 
 def ranking_of(records: Mapping[str, Record], pack: Pack) -> tuple[Standing, ...]:
-    """The ranking, best headline first; systems of which nothing was judged stand last, by name."""
-    capabilities, gates = _of_kind(pack, "capability"), _of_kind(pack, "gate")
-    ranks = _ranks(records, capabilities)
-    standings = [_standing(record, pack, capabilities, gates, ranks.get(name)) for name, record in records.items()]
-    standings.sort(key=lambda one: (one.headline.completed is None, -(one.headline.completed or 0.0), one.system))
+    """The ranking, by what each system has shown: the headline with every incomplete cell worth nothing, best first.
+
+    At equal headlines those that broke no gate come first, then those that are complete. Systems of which nothing was
+    judged stand last, by name.
+    """
+    tests = open_pair_tests({name: values_of(record, pack) for name, record in records.items()})
+    ranks, won = rank_sets(list(records), tests), wins(tests)
+    standings = [replace(_standing(record, pack), rank=ranks[name] if record.judged else None,
+                         ahead_of=tuple(loser for winner, loser in won if winner == name))
+                 for name, record in records.items()]
+    standings.sort(key=_order)
     return tuple(replace(one, place=place, overtaken=_overtaken(one, standings[place:]))
                  for place, one in enumerate(standings, 1))
+
+
+def values_of(record: Record, pack: Pack) -> dict[str, OpenValue]:
+    """What a system is worth in each case, for its rank: the mean capability of answers that held every hard gate."""
+    capabilities = _of_kind(pack, "capability")
+    tallies = record.tallies(lambda row: _mean(row, capabilities) if row.held else ZERO)
+    return {case: tally.value for case, tally in tallies.items()}
 
 
 def tracks_of(records: Mapping[str, Record], pack: Pack, ranking: Sequence[Standing]) -> tuple[TrackSection, ...]:
@@ -112,41 +132,41 @@ def sees_truth(pack: Pack, system: str) -> bool:
     return baseline is not None and baseline.sees_truth
 
 
-def _standing(
-    record: Record, pack: Pack, capabilities: Sequence[Track], gates: Sequence[Track], rank: RankSet | None,
-) -> Standing:
-    tallies = list(record.tallies(capabilities).values())
-    planned, judged = record.planned, record.judged
+def _order(one: Standing) -> tuple[bool, float, bool, bool, str]:
+    has_broken = one.gate is not None and one.gate.failures > 0
+    return one.headline.completed is None, -one.headline.worst, has_broken, one.judged < one.planned, one.system
+
+
+def _standing(record: Record, pack: Pack) -> Standing:
+    """What a system amounts to by itself; its place and rank are not known yet."""
+    capabilities, has_gates = _of_kind(pack, "capability"), bool(_of_kind(pack, "gate"))
+    tallies = list(record.tallies(lambda row: _mean(row, capabilities)).values())
+    failed = list(record.tallies(lambda row: Fraction(not row.held)).values())
+    planned, judged, failures = record.planned, record.judged, record.gate_failures
     completed = _completed(tallies)
-    gate = GateStatus(record.gate_failures, judged, planned - judged, clopper_pearson(record.gate_failures, judged))
+    kept = None if completed is None else completed * (1 - Fraction(failures, judged))
+    worst = _headline([one.worst for one in tallies], [one.best for one in failed], has_gates)
+    best = _headline([one.best for one in tallies], [one.worst for one in failed], has_gates)
     return Standing(
         place=0, system=record.system, is_baseline=is_baseline(record.system),
-        sees_truth=sees_truth(pack, record.system), gate=gate if gates else None,
-        headline=_headline_readings(tallies, gate, bool(gates)),
-        capability=None if completed is None else _share(completed), rank=rank, overtaken=(), planned=planned,
+        sees_truth=sees_truth(pack, record.system),
+        gate=GateStatus(failures, judged, planned - judged, clopper_pearson(failures, judged)) if has_gates else None,
+        headline=Readings(_share(worst.value), None if kept is None else _share(kept), _share(best.value),
+                          _share(worst.interval.low), _share(best.interval.high)),
+        capability=None if completed is None else _share(completed), rank=None, overtaken=(), planned=planned,
         judged=judged)
 
 
-def _headline_readings(tallies: Sequence[CaseTally], gate: GateStatus, has_gates: bool) -> Readings:
-    planned = gate.trials + gate.incomplete
-    worst = _headline([tally.worst for tally in tallies], gate.failures + gate.incomplete, planned, has_gates)
-    best = _headline([tally.best for tally in tallies], gate.failures, planned, has_gates)
-    judged = [tally.completed for tally in tallies if tally.judged]
-    completed = _headline(judged, gate.failures, gate.trials, has_gates).value if judged else None
-    return Readings(_share(worst.value), None if completed is None else _share(completed), _share(best.value),
-                    _share(worst.interval.low), _share(best.interval.high))
-
-
-def _headline(values: Sequence[Fraction], failed: int, trials: int, has_gates: bool) -> Headline:
+def _headline(values: Sequence[Fraction], failed: Sequence[Fraction], has_gates: bool) -> Headline:
     if has_gates:
-        return headline(values, failed, trials)
+        return headline_over_cases(values, failed)
     # without a hard gate there is one factor only, and it has the whole of the 95 %
     total = sum(values, ZERO)
     return Headline(total / len(values), case_wilson(total, len(values)))
 
 
 def _track_row(record: Record, track: Track) -> TrackRow:
-    tallies = list(record.tallies([track]).values())
+    tallies = list(record.tallies(lambda row: _mean(row, [track])).values())
     worst, best = sum((one.worst for one in tallies), ZERO), sum((one.best for one in tallies), ZERO)
     completed = _completed(tallies)
     share = Readings(
@@ -159,17 +179,6 @@ def _track_row(record: Record, track: Track) -> TrackRow:
 def _completed(tallies: Sequence[CaseTally]) -> Fraction | None:
     judged = [tally.completed for tally in tallies if tally.judged]
     return sum(judged, ZERO) / len(judged) if judged else None
-
-
-def _ranks(records: Mapping[str, Record], capabilities: Sequence[Track]) -> dict[str, RankSet]:
-    """The ranks that the data leave possible, of systems of which something was judged."""
-    values = {}
-    for name, record in records.items():
-        if record.judged:
-            kept = ONE - Fraction(record.gate_failures, record.judged)
-            values[name] = {case: tally.completed * kept for case, tally in record.tallies(capabilities).items()
-                            if tally.judged}
-    return rank_sets(list(values), pair_tests(values))
 
 
 def _overtaken(one: Standing, below: Sequence[Standing]) -> tuple[str, ...]:

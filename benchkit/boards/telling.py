@@ -69,7 +69,7 @@ def estimate_lines(job: Job, found: FoundBatch | None, systems: Sequence[str]) -
     log = None if found is None else log_of(found)
     count = len(found.batch.cases_sha256) if found is not None else getattr(job.asks, "count", None) or 0
     where = "no batch yet" if found is None else shown_path(found.folder)
-    yield f"{where}: {count} questions x {job.trials} trials for each system"
+    yield f"{where}: {count_of(count, 'question')} x {count_of(job.trials, 'trial')} for each system"
     for name in systems:
         is_there = log is not None and name in log.planned().systems
         done = [cost_of(line.outcome) for line in log.trials(name)] if log is not None and is_there else []
@@ -85,9 +85,8 @@ def list_lines(batches: Sequence[FoundBatch | BrokenBatch]) -> Iterator[str]:
             yield f"{found.name}  unreadable  {found.why}"
             continue
         batch = found.batch
-        count = len(batch.systems)
-        yield (f"{found.name}  {batch.status}  {batch.job.geometry}, {len(batch.cases_sha256)} questions, "
-               f"{count} system{'' if count == 1 else 's'}")
+        yield (f"{found.name}  {batch.status}  {batch.job.geometry}, "
+               f"{count_of(len(batch.cases_sha256), 'question')}, {count_of(len(batch.systems), 'system')}")
 
 
 def recompute_lines(recomputed: Recomputed, applied: bool) -> Iterator[str]:
@@ -116,7 +115,7 @@ def story_lines(found: FoundBatch, cell: Cell) -> Iterator[str]:
     if cell.system not in plan.systems:
         raise Unusable(f"--system {shown_line(cell.system, 80)}: the batch has {', '.join(plan.systems)}")
     if cell.trial > plan.trials:
-        raise Unusable(f"--trial {cell.trial}: the batch has {plan.trials} trials of each question")
+        raise Unusable(f"--trial {cell.trial}: the batch has {count_of(plan.trials, 'trial')} of each question")
     reader = TraceReader(found.folder / TRACE, trace_damage_named_by(log))
     try:
         segments = list(reader.segments_of(cell))

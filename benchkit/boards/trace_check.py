@@ -12,7 +12,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchkit.basics.names import count_of, shown_line
+from benchkit.basics.names import are, count_of, shown_line
 from benchkit.basics.values import JSON, Cell
 from benchkit.boards.trace_events import SegmentKey
 from benchkit.boards.trace_invariants import LINES, SEGMENTS, SEQ, Due, due_of, gaps_in, violations_of
@@ -102,7 +102,8 @@ class _Findings:
             self.add(SEGMENTS, place_of(key), "its trial line is gone, and so is its session")
 
     def damaged(self, found: FoundDamage) -> None:
-        self.add(LINES, found.where, f"{found.damage.length} bytes are no whole line")
+        length = found.damage.length
+        self.add(LINES, found.where, f"{count_of(length, 'byte')} {are(length)} no whole line")
 
 
 def verify(log: TrialLog, trace: Path) -> Verification:

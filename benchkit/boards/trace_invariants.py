@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from benchkit.basics.canonical import short_digest, text_digest
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import count_of, shown_line
 from benchkit.basics.values import JSON, Failure
 from benchkit.boards.sums import Bill, bill_of
 from benchkit.boards.trace_events import (
@@ -107,7 +107,7 @@ def _order(events: Sequence[Event], due: Due) -> Iterator[str]:
     heard = 0
     for event in events:
         if event.step != _step_of(event, heard):
-            yield f"{event.type} stands at step {event.step} after {heard} messages"
+            yield f"{event.type} stands at step {event.step} after {count_of(heard, 'message')}"
             return
         heard += event.type == MESSAGE and event.data["request"] is not None
 
@@ -177,7 +177,7 @@ def _answer(events: Sequence[Event], due: Due) -> Iterator[str]:
     if not last or _digest(last[0]) != due.text:
         yield f"the {'output' if due.error is None else 'partial text'} of its trial line is not its last message"
     if end.type == END and end.data["messages"] != len(said):
-        yield f"it has {len(said)} messages, and its end says {end.data['messages']}"
+        yield f"it has {count_of(len(said), 'message')}, and its end says {end.data['messages']}"
     if end.type == END and (end.data["ended"] == "error") != (due.error is not None):
         yield f"its end says {end.data['ended']}, and its trial line has {due.error or 'an answer'}"
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from benchkit.basics import strict_json
 from benchkit.basics.canonical import SUM_BYTES, is_whole
 from benchkit.basics.errors import Unusable
+from benchkit.basics.names import are, count_of
 from benchkit.basics.values import Cell
 from benchkit.boards.trace_events import END, EVENT_START, KNOWN_EVENT_TYPES, Event, SegmentKey, event_of
 from benchkit.disk.whole_files import shown_path
@@ -78,8 +79,9 @@ def trace_size(path: Path) -> int:
 
 def refuse(found: FoundDamage) -> None:
     """Raise Unusable for harmful damage."""
-    raise Unusable(f"{found.where}: {found.damage.length} bytes are no whole line (torn or altered), and whole lines "
-                   f"follow; {MEND}")
+    length = found.damage.length
+    raise Unusable(f"{found.where}: {count_of(length, 'byte')} {are(length)} no whole line (torn or altered), and "
+                   f"whole lines follow; {MEND}")
 
 
 @dataclass(frozen=True, slots=True)

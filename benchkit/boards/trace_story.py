@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from benchkit.basics.canonical import canonical
-from benchkit.basics.names import shown, shown_line
+from benchkit.basics.names import count_of, shown, shown_line
 from benchkit.boards.trace_events import (
     ATTEMPT,
     CALL,
@@ -62,7 +62,7 @@ def _message(data: Mapping[str, Any]) -> Iterator[str]:
         yield "it is shown, as an example of what it says:"
     else:
         tokens = data["usage"].get("output_tokens")
-        told = f", {tokens} tokens" if tokens is not None else ""
+        told = f", {count_of(tokens, 'token')}" if tokens is not None else ""
         yield f"it says, after {data['latency_s'] or 0:.3f} s{told} (request {data['request']}):"
     yield from _quoted(data["text"])
     if data["reasoning"]:

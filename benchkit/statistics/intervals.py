@@ -181,6 +181,18 @@ def headline(capability: Sequence[Fraction], gate_failed: int, gate_trials: int)
     return Headline(total / len(capability) * (1 - fail_rate), ends)
 
 
+def headline_over_cases(capability: Sequence[Fraction], gate_failures: Sequence[Fraction]) -> Headline:
+    """The same of several answers to each case: for each case its mean capability, and the share that failed.
+
+    Both intervals are over cases (case-Wilson, 97.5 %): answers to one question break a gate together, and an
+    interval over answers as if they were independent covers as seldom as .76 where it says .95.
+    """
+    cases = len(capability)
+    value, failed = (sum(values, Fraction(0)) for values in (capability, gate_failures))
+    ends = headline_interval(case_wilson(value, cases, confidence=0.975), case_wilson(failed, cases, confidence=0.975))
+    return Headline(value / cases * (1 - failed / cases), ends)
+
+
 def _check(successes: Fraction | int, trials: int) -> None:
     if not 0 <= successes <= trials:
         raise ValueError(f"no proportion has {successes} successes in {trials} trials")

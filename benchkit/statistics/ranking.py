@@ -64,13 +64,18 @@ def open_pair_tests(systems: Mapping[str, Mapping[str, OpenValue]]) -> list[Pair
             for (first, second), known, p, adjusted in zip(pairs, judged, p_values, holm(p_values), strict=True)]
 
 
+def wins(tests: Sequence[PairTest], alpha: float = 0.05) -> list[tuple[str, str]]:
+    """(winner, loser) of each pair that differs significantly."""
+    return [pair for pair in (_winner_and_loser(test, alpha) for test in tests) if pair]
+
+
 def rank_sets(names: Sequence[str], tests: Sequence[PairTest], alpha: float = 0.05) -> dict[str, RankSet]:
     """For each system: best = 1 + number significantly better, worst = K - number significantly worse."""
-    wins = [pair for pair in (_winner_and_loser(test, alpha) for test in tests) if pair]
+    won = wins(tests, alpha)
     return {
         name: RankSet(
-            best=1 + sum(loser == name for _, loser in wins),
-            worst=len(names) - sum(winner == name for winner, _ in wins),
+            best=1 + sum(loser == name for _, loser in won),
+            worst=len(names) - sum(winner == name for winner, _ in won),
         )
         for name in names
     }

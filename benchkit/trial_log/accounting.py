@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from benchkit.basics.canonical import is_whole
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import are, count_of, shown_line
 from benchkit.basics.values import Cell, Failure
 from benchkit.trial_log.cell_table import CellFacts, CellTable
 from benchkit.trial_log.changes import Changes
@@ -98,7 +98,8 @@ class Accounting:
             return False
         if data is None or not is_whole(data):
             self._behind_damage = True
-            return self._note(Damage(offset, length), f"{length} bytes are no whole line (torn or altered)")
+            what = f"{count_of(length, 'byte')} {are(length)} no whole line (torn or altered)"
+            return self._note(Damage(offset, length), what)
         glimpse = glance(data)
         if glimpse is None:
             return self._take_line(*line_and_place(self._where(), data))
