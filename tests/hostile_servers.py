@@ -138,7 +138,8 @@ QUICK: Mapping[str, Attack] = {
     "a status without a body": Attack(raw_bytes(b"HTTP/1.1 204 No Content\r\n\r\n"), "ServerError"),
     "not modified": Attack(raw_bytes(b"HTTP/1.1 304 X\r\nContent-Length: 9\r\n\r\n"), "ServerError"),
     "another protocol": Attack(raw_bytes(b"HTTP/1.1 101 X\r\nUpgrade: websocket\r\n\r\n\x81\x05Hello"), "ServerError"),
-    "early hints": Attack(raw_bytes(b"HTTP/1.1 103 X\r\nLink: </a>\r\n\r\n" + OK + b"\r\n"), "ServerError"),
+    "early hints, and then the reply": Attack(
+        raw_bytes(b"HTTP/1.1 102 X\r\n\r\nHTTP/1.1 103 X\r\nLink: </a>\r\n\r\n" + OK + b"\r\n" + WHOLE), JUDGED),
 }
 """They end by themselves."""
 

@@ -27,9 +27,7 @@ class Exchanges(unittest.TestCase):
         self.stop = StopWish()
 
     def client(self, host: str | None = None) -> Client:
-        client = Client(address_of(host or self.server.host, "--host"), Clock(), self.stop)
-        self.addCleanup(client.close)
-        return client
+        return Client(address_of(host or self.server.host, "--host"), Clock(), self.stop)
 
     def get(self, fault: Fault, limit_s: float = 2.0, read_line: LineReader | None = None) -> Answer:
         self.server.paths["/x"] = fault

@@ -102,7 +102,6 @@ class RecordedExchanges(unittest.TestCase):
     def setUp(self) -> None:
         self.server = self.enterContext(FakeOllama())
         self.client = Client(address_of(self.server.host, "--host"), Clock(), StopWish())
-        self.addCleanup(self.client.close)
 
     def outcome(self, name: str, number: int = 0, limit_s: float = 5.0) -> Reply | TrialError:
         self.server.paths["/api/chat"] = played(name, number)

@@ -36,7 +36,6 @@ class RecordedCompletions(unittest.TestCase):
     def asked(self, name: str) -> Reply:
         self.server.paths[CHAT] = played(name)
         client = Client(address_of(self.server.host, "--host"), Clock(), StopWish())
-        self.addCleanup(client.close)
         return ask(client, self.completions.dialect, Call("POST", CHAT, b"{}"), time.monotonic() + 5)
 
     def test_a_whole_one_is_a_reply_and_signed(self) -> None:

@@ -17,16 +17,15 @@ CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a reader made of a response; where the ending is None it waits for more. `leaves`: a usable connection."""
+    """What a reader made of a response; where the ending is None it waits for more."""
 
     ending: Ending | None
     status: int | None = None
     body: bytes = b""
-    leaves: bool = False
 
 
-def whole(status: int, body: bytes = b"", *, leaves: bool = True) -> Seen:
-    return Seen(Ending.WHOLE, status, body, leaves)
+def whole(status: int, body: bytes = b"") -> Seen:
+    return Seen(Ending.WHOLE, status, body)
 
 
 OPEN: tuple[tuple[str, bytes, Seen], ...] = (
@@ -36,7 +35,7 @@ OPEN: tuple[tuple[str, bytes, Seen], ...] = (
     ("a length", OK + b"Content-Length: 3\r\n\r\nabc", whole(200, b"abc")),
     ("a length of 0", OK + b"Content-Length: 0\r\n\r\n", whole(200)),
     ("a length that is not reached", OK + b"Content-Length: 5\r\n\r\nabc", Seen(None, 200, b"abc")),
-    ("a length, and more behind it", OK + b"content-LENGTH:3\r\n\r\nabcd", whole(200, b"abc", leaves=False)),
+    ("a length, and more behind it", OK + b"content-LENGTH:3\r\n\r\nabcd", whole(200, b"abc")),
     ("two lengths", OK + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\nab", whole(200, b"ab")),
     ("a length below zero", OK + b"Content-Length: -1\r\n\r\nabc", Seen(None, 200, b"abc")),
     ("a length in words", OK + b"Content-Length: ten\r\n\r\nabc", Seen(None, 200, b"abc")),
@@ -51,20 +50,16 @@ OPEN: tuple[tuple[str, bytes, Seen], ...] = (
     ("a size below zero", CHUNKED + b"-5\r\nabc", Seen(Ending.CUT, 200)),
     ("a chunk longer than announced", CHUNKED + b"1\r\nabc\r\n", Seen(Ending.CUT, 200, b"a")),
     ("chunks and a length", OK + b"Content-Length: 9\r\nTransfer-Encoding: Chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
-     whole(200, b"a", leaves=False)),
-    ("another encoding", OK + b"Transfer-Encoding: gzip\r\n\r\nabc", Seen(None, 200, b"abc")),
-    ("a last request", OK + b"Content-Length: 1\r\nConnection: close\r\n\r\na", whole(200, b"a", leaves=False)),
-    ("a last request among other words", OK + b"Connection: a\r\nConnection: b , CLOSE\r\nContent-Length: 0\r\n\r\n",
-     whole(200, leaves=False)),
-    ("a connection that is kept in so many words", OK + b"Connection: keep-alive\r\nContent-Length: 0\r\n\r\n",
-     whole(200)),
-    ("HTTP/1.0", b"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na", whole(200, b"a", leaves=False)),
-    ("a refusal", b"HTTP/1.1 400\r\nContent-Length: 1\r\n\r\na", whole(400, b"a", leaves=False)),
-    ("no content", b"HTTP/1.1 204 No Content\r\n\r\n", whole(204)),
-    ("not modified", b"HTTP/1.1 304 X\r\nContent-Length: 9\r\n\r\n", whole(304, leaves=False)),
-    ("another protocol", b"HTTP/1.1 101 X\r\n\r\n\x81\x05Hello", whole(101, leaves=False)),
-    ("interim responses", b"HTTP/1.1 100 Continue\r\nA: b\r\n\r\n" * 2 + OK + b"Content-Length: 1\r\n\r\na",
      whole(200, b"a")),
+    ("another encoding", OK + b"Transfer-Encoding: gzip\r\n\r\nabc", Seen(None, 200, b"abc")),
+    ("HTTP/1.0", b"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na", whole(200, b"a")),
+    ("a refusal", b"HTTP/1.1 400\r\nContent-Length: 1\r\n\r\na", whole(400, b"a")),
+    ("no content", b"HTTP/1.1 204 No Content\r\n\r\n", whole(204)),
+    ("not modified", b"HTTP/1.1 304 X\r\nContent-Length: 9\r\n\r\n", whole(304)),
+    ("another protocol", b"HTTP/1.1 101 X\r\n\r\n\x81\x05Hello", whole(101)),
+    *((f"interim responses {status}",
+       b"HTTP/1.1 %d X\r\nA: b\r\n\r\n" % status * 2 + OK + b"Content-Length: 1\r\n\r\na", whole(200, b"a"))
+      for status in (100, 102, 103, 110, 199)),
     ("lines that end in a newline only", b"HTTP/1.1 200 OK\nContent-Length: 1\n\na", whole(200, b"a")),
     ("headers that are none", OK + b"\xff\xfe\x00: \x1b\r\n: :\r\nnone\r\n folded\r\nContent-Length: 0\r\n\r\n",
      whole(200)),
@@ -117,8 +112,7 @@ def made_of(pieces: Iterable[bytes], *, closes: bool) -> Seen:
     body = b"".join([reader.take(piece) for piece in pieces])
     if closes:
         body += reader.close()
-    return Seen(reader.end.ending if reader.end else None, reader.head.status if reader.head else None, body,
-                reader.leaves_a_connection)
+    return Seen(reader.end.ending if reader.end else None, reader.head.status if reader.head else None, body)
 
 
 def in_pieces(data: bytes, chance: random.Random) -> Iterator[bytes]:
@@ -166,7 +160,6 @@ class Responses(unittest.TestCase):
         reader = ResponseReader()
         reader.take(OK + b"Content-Length: 1\r\n\r\na")
         self.assertEqual((b"", b""), (reader.take(b"more"), reader.close()))
-        self.assertFalse(reader.leaves_a_connection)
 
     def test_whatever_is_well_formed_is_read_as_the_standard_library_reads_it(self) -> None:
         chance = random.Random(3)

@@ -34,11 +34,6 @@ class Call:
     path: str
     body: bytes | None = None
 
-    @property
-    def is_look(self) -> bool:
-        """Whether it asks for what is there, so that asking twice is as asking once."""
-        return self.method == "GET"
-
 
 def quoted(data: bytes) -> str:
     """What a foreign program said, for a message: its first 200 bytes on one line, control characters shown."""

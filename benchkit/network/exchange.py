@@ -2,8 +2,7 @@
 
 That thread waits in slices, so that a signal or the deadline ends the wait whatever the server does, endless headers
 and a slow drip included. Nothing goes through a proxy, no redirect is followed, and what a server may send is bounded.
-The connection is kept for the next request where the answer has left it fit for that; a request that is given up
-closes it, so that the server notices.
+Each request has a connection of its own, which is closed behind it; the server of one that is given up notices that.
 What does not live here: what the bytes mean (ollama_replies.py), retries (asking.py), sockets (connections.py).
 """
 from __future__ import annotations
@@ -23,8 +22,6 @@ from benchkit.network.waiting import DeadlinePassed, Waiting
 MOST_STREAM_BYTES = 32 * 2**20  # a token of 4 letters comes in a line of about 130 bytes
 MOST_LINE_BYTES = 13 * 2**18
 """Of a line or a whole body: a text of 512 KiB with every letter escaped fits; parsing takes up to 28 times as much."""
-END_S = 0.05
-"""So long after the last line that is wanted, its answer may come to its end: Ollama sends that in another packet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +56,7 @@ r"""Takes one line of a 200 reply (without "\n") and when it came; says whether 
 class Client:
     """Sends requests to one server, for all threads that ask it.
 
-    `rest` is how long that wants to be left alone, `connections` those that are kept; `close` lets go of them.
+    `rest` is how long that wants to be left alone, `connections` knows the ways there.
     """
 
     address: Address
@@ -75,67 +72,37 @@ class Client:
         Raises Interrupted within a slice of a signal, and whatever `read_line` raises; the connection is closed.
         """
         waiting = Waiting(self.clock, self.stop, deadline, while_waiting)
-        kept = self.connections.take(self.address, self.clock.monotonic(), is_look=call.is_look)
-        if kept is not None:
-            arrivals = self._carried(kept, call, read_line, waiting)
-            if not (arrivals.were_none and call.is_look):
-                return arrivals.answer()
         try:
-            made = self.connections.open(self.address, waiting)
+            connection = self.connections.open(self.address, waiting)
         except NotReached as error:
             return Answer(error.ending, detail=error.detail, ended_at=self.clock.monotonic())
         except DeadlinePassed:
             return Answer(Ending.TIMEOUT, ended_at=self.clock.monotonic())
-        return self._carried(made, call, read_line, waiting).answer()
-
-    def close(self) -> None:
-        """Let go of the connections that wait for a next request; none is kept any more."""
-        self.connections.close()
-
-    def _carried(self, connection: Connection, call: Call, read_line: LineReader | None, waiting: Waiting) -> _Arrivals:
-        """What came over this connection, which is kept or closed then."""
-        arrivals, is_kept = _Arrivals(read_line, self.address), False
+        arrivals = _Arrivals(read_line, self.address)
         try:
             self._fill(arrivals, connection, call, waiting)
-            is_kept = arrivals.ending in (Ending.WHOLE, Ending.ENOUGH) and self._brings_its_end(
-                arrivals.response, connection)
         finally:
-            if not is_kept:
-                connection.close()
-        if connection.was_used and arrivals.were_none:
-            self.connections.distrust()
-        elif connection.was_used and call.is_look and arrivals.ending is Ending.WHOLE:
-            self.connections.prove()
-        if is_kept:
-            self.connections.give_back(connection, self.address, self.clock.monotonic())
-        return arrivals
+            connection.close()
+        return arrivals.answer()
+
+    @property
+    def where(self) -> str:
+        """The server for a person: its URL, and which address of the name answers where the name has several."""
+        first, *others = self.connections.numbers_of(self.address) or ("",)
+        answers = f" ({first} answers; the name is {', '.join(others)} as well)" if others else ""
+        return self.address.url + answers
 
     def _fill(self, arrivals: _Arrivals, connection: Connection, call: Call, waiting: Waiting) -> None:
         """Send and read until there is an ending."""
         arrivals.sent_at = self.clock.monotonic()
         try:
-            connection.send(_request(self.address, call, is_last=not self.connections.are_kept), waiting)
+            connection.send(_request(self.address, call), waiting)
             while arrivals.ending is None:
-                data = connection.receive(waiting)
-                arrivals.take(data, self.clock.monotonic())
+                arrivals.take(connection.receive(waiting), self.clock.monotonic())
         except OSError:
             arrivals.end(Ending.CUT, self.clock.monotonic())
         except DeadlinePassed:
             arrivals.end(Ending.TIMEOUT, self.clock.monotonic())
-
-    def _brings_its_end(self, response: ResponseReader, connection: Connection) -> bool:
-        """Whether another request may follow; what is left of the answer is passed over, but not for long."""
-        if not response.can_be_kept or not self.connections.are_kept:
-            return False
-        shortly = Waiting(self.clock, self.stop, self.clock.monotonic() + END_S)
-        try:
-            while response.end is None:
-                response.take_or_close(connection.receive(shortly))
-        except OSError:
-            return False
-        except DeadlinePassed:
-            self.connections.distrust()
-        return response.leaves_a_connection
 
 
 class _Arrivals:
@@ -150,11 +117,6 @@ class _Arrivals:
         self._last_at: float | None = None
         self._read = 0
         self._kept = bytearray()
-
-    @property
-    def were_none(self) -> bool:
-        """Whether the connection ended before anything came."""
-        return self.ending is Ending.CUT and not self.response.has_begun
 
     def answer(self) -> Answer:
         """All of it, once it has ended."""
@@ -205,11 +167,10 @@ class _Arrivals:
                 return
 
 
-def _request(address: Address, call: Call, *, is_last: bool) -> bytes:
-    """The request as it is sent; after the last one the server is to close the connection."""
-    headers = {"Host": address.host_and_port, "Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "benchkit"}
-    if is_last:
-        headers["Connection"] = "close"
+def _request(address: Address, call: Call) -> bytes:
+    """The request as it is sent; the server is to close the connection behind its answer."""
+    headers = {"Host": address.host_and_port, "Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "benchkit",
+               "Connection": "close"}
     if call.body is not None:
         headers["Content-Type"], headers["Content-Length"] = "application/json", str(len(call.body))
     if address.authorization is not None:

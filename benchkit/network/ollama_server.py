@@ -57,7 +57,7 @@ def version_of(client: Client, named_by: str = "--host or OLLAMA_HOST") -> str:
     Raises Surroundings: nobody there, not Ollama, too old.
     """
     answer = client.send(Call("GET", "/api/version"), client.clock.monotonic() + _LOOK_S)
-    url = client.address.url
+    url = client.where
     if answer.status is None and answer.ending is not Ending.FOREIGN:
         raise NoServer(f"no Ollama server at {url} ({what_came(answer)}): start it with `ollama serve`, name another "
                        f"with {named_by}")

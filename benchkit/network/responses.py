@@ -1,7 +1,7 @@
 """An HTTP/1.1 response read as it comes: bytes in, body out, whatever the pieces they come in. RFC 9112.
 
 Everything a server can make long is bounded: a line, the number of headers. What it sends wrong ends the response by
-name. Interim responses (100) and trailers are passed over.
+name. Interim responses (every 1xx but 101) and trailers are passed over.
 What does not live here: sockets (connections.py), time, how large a body may be (exchange.py).
 """
 from __future__ import annotations
@@ -16,10 +16,12 @@ from benchkit.network.calls import Ending
 MOST_LINE_BYTES = 65536
 """Of the status, a header, a chunk's size or a trailer."""
 MOST_HEADERS = 100
-_STATUS = re.compile(rb"HTTP/1\.([0-9]{1,3})[ \t]+([1-9][0-9][0-9])(?:[ \t].*)?", re.DOTALL)
+_STATUS = re.compile(rb"HTTP/1\.[0-9]{1,3}[ \t]+([1-9][0-9][0-9])(?:[ \t].*)?", re.DOTALL)
 _LENGTH = re.compile(r"[0-9]{1,4000}")
 _SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]+)[ \t]*(?:;.*)?", re.DOTALL)
-_CONTINUE, _WELL, _BODILESS = 100, range(200, 300), (204, 304)
+_SWITCHING = 101
+"""Another protocol follows: the last response of this one."""
+_INTERIM, _BODILESS = range(100, 200), (_SWITCHING, 204, 304)
 
 Made = TypeVar("Made")
 Steps: TypeAlias = Generator[None, None, Made]
@@ -52,13 +54,11 @@ class _Broken(Exception):
 
 
 class ResponseReader:
-    """One response. `head` and `end` are None until they have come; `can_be_kept`: for now, and from the head on."""
+    """One response. `head` and `end` are None until they have come."""
 
     def __init__(self) -> None:
         self.head: Head | None = None
         self.end: End | None = None
-        self.can_be_kept = False
-        self.has_begun = False
         self._buffer = bytearray()
         self._body: list[bytes] = []
         self._is_closed = False
@@ -66,23 +66,17 @@ class ResponseReader:
 
     def take(self, data: bytes) -> bytes:
         """Take some bytes; the bytes of the body that came with them."""
-        self.has_begun = True
         self._buffer += data
         return self._go_on()
 
     def close(self) -> bytes:
         """The connection has ended; what is left of the body. `end` is set."""
-        self._is_closed, self.can_be_kept = True, False
+        self._is_closed = True
         return self._go_on()
 
     def take_or_close(self, data: bytes) -> bytes:
         """What a socket gave: some bytes, or none at its end."""
         return self.take(data) if data else self.close()
-
-    @property
-    def leaves_a_connection(self) -> bool:
-        """Whether another request may follow on the connection: the body is at its end, and nothing stands behind."""
-        return self.can_be_kept and self.end is not None and self.end.ending is Ending.WHOLE and not self._buffer
 
     def _go_on(self) -> bytes:
         if self.end is None:
@@ -96,18 +90,16 @@ class ResponseReader:
         return body
 
     def _response(self) -> Steps[End]:
-        minor, status = yield from self._status()
-        while status == _CONTINUE:
+        status = yield from self._status()
+        while status in _INTERIM and status != _SWITCHING:
             yield from self._headers()
-            minor, status = yield from self._status()
+            status = yield from self._status()
         headers = yield from self._headers()
         self.head = Head(status, headers.get("retry-after"))
+        if status in _BODILESS:
+            return End(Ending.WHOLE)
         is_chunked = headers.get("transfer-encoding", "").lower() == "chunked"
         length = None if is_chunked else _length_of(headers)
-        # servers like to hang up on whom they refused
-        self.can_be_kept = minor > 0 and status in _WELL and _lets_keep(headers)
-        if status < _WELL.start or status in _BODILESS:
-            return End(Ending.WHOLE)
         if is_chunked:
             return (yield from self._chunks())
         if length is None:
@@ -115,29 +107,23 @@ class ResponseReader:
         yield from self._bytes(length)
         return End(Ending.WHOLE)
 
-    def _status(self) -> Steps[tuple[int, int]]:
-        """(minor version, status)."""
+    def _status(self) -> Steps[int]:
         line = yield from self._line(is_first=True)
         found = _STATUS.fullmatch(line)
         if found is None:
             raise _Broken(End(Ending.FOREIGN, said=line))
-        return int(found[1]), int(found[2])
+        return int(found[1])
 
     def _headers(self) -> Steps[dict[str, str]]:
-        """By name in lower case: the first of each, but all of Connection. What is no header is passed over."""
+        """By name in lower case, the first of each. What is no header is passed over."""
         headers: dict[str, str] = {}
         for _ in range(MOST_HEADERS):
             line = yield from self._line()
             if not line:
                 return headers
             name, colon, value = line.decode("latin-1").partition(":")
-            key, text = name.lower(), value.strip(" \t")
-            if key == "connection" and key in headers:
-                text = f"{headers[key]}, {text}"
-            elif key in headers:
-                continue
             if colon:
-                headers[key] = text
+                headers.setdefault(name.lower(), value.strip(" \t"))
         raise _Broken(End(Ending.FOREIGN))
 
     def _chunks(self) -> Steps[End]:
@@ -150,7 +136,6 @@ class ResponseReader:
         return End(Ending.WHOLE)
 
     def _until_closed(self) -> Steps[End]:
-        self.can_be_kept = False
         while not self._is_closed:
             self._body.append(bytes(self._buffer))
             self._buffer.clear()
@@ -213,9 +198,3 @@ def _size_of(line: bytes) -> int:
     if found is None:
         raise _Broken(End(Ending.CUT))
     return int(found[1], 16)
-
-
-def _lets_keep(headers: Mapping[str, str]) -> bool:
-    """Whether the server lets the connection be used again, and says in one way only where the body ends."""
-    tokens = [token.strip().lower() for token in headers.get("connection", "").split(",")]
-    return "close" not in tokens and not ("content-length" in headers and "transfer-encoding" in headers)

@@ -5,7 +5,7 @@ What does not live here: what is waited for (connections.py, roads.py).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchkit.basics.clock import Clock, StopWish
 
@@ -39,3 +39,7 @@ class Waiting:
         if left <= 0:
             raise DeadlinePassed
         return min(SLICE_S, left)
+
+    def at_most(self, seconds: float) -> Waiting:
+        """The same, but no longer than so many seconds from now."""
+        return replace(self, deadline=min(self.deadline, self.clock.monotonic() + seconds))

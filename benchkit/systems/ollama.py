@@ -80,7 +80,7 @@ class OllamaSystem:
         try:
             models = self._installed.now(self._now() + CHECK_S)
         except NoAnswer as error:
-            raise Surroundings(f"the server at {self._client.address.url} does not list its models: {error}") from None
+            raise Surroundings(f"the server at {self._client.where} does not list its models: {error}") from None
         served = find(models, self._model.tag)
         if served is None:
             raise Surroundings(self._not_installed(models))
@@ -123,8 +123,7 @@ class OllamaSystem:
         return reply
 
     def close(self) -> None:
-        """Let go of the connections to the server."""
-        self._client.close()
+        """Nothing is kept open."""
 
     def _now(self) -> float:
         return self._client.clock.monotonic()
@@ -143,13 +142,13 @@ class OllamaSystem:
         names = [shown_line(model.tag, 80) for model in models]
         more = f" and {len(names) - _MOST_NAMES_SHOWN} more" if len(names) > _MOST_NAMES_SHOWN else ""
         there = ", ".join(names[:_MOST_NAMES_SHOWN]) + more or "none"
-        return (f"the server at {self._client.address.url} has no model {self._model.tag} (installed: {there}): "
+        return (f"the server at {self._client.where} has no model {self._model.tag} (installed: {there}): "
                 f"get it with `ollama pull {self._model.tag}`")
 
     def _check_digest(self, served: Served) -> None:
         tag, pin = self._model.tag, self._model.digest
         if not served.digest:
-            raise Surroundings(f"the server at {self._client.address.url} does not say the digest of {tag}, "
+            raise Surroundings(f"the server at {self._client.where} does not say the digest of {tag}, "
                                f"so its answers could not be told from another model's")
         if pin is not None and served.digest != pin:
             raise Surroundings(

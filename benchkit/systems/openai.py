@@ -16,7 +16,6 @@ from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Message, Reply, Request
 from benchkit.network.asking import ask
 from benchkit.network.calls import Call
-from benchkit.network.connections import Connections
 from benchkit.network.exchange import Client
 from benchkit.network.host import Address, address_of, with_key
 from benchkit.network.looking import NoAnswer
@@ -92,9 +91,7 @@ class OpenAISystem:
         _check_model(model)
         self._model, self._around = model, options
         address = _address(options)
-        # llama-server has few threads, and one that is kept serves no other: with more trials at once some would starve
-        connections = Connections(are_kept=address.scheme == "https")
-        self._client = Client(address, options.clock, options.stop, connections=connections)
+        self._client = Client(address, options.clock, options.stop)
         self._patience = Patience(self._client, self._gone)
         self._opened: Opened | None = None
 
@@ -141,8 +138,7 @@ class OpenAISystem:
         return reply
 
     def close(self) -> None:
-        """Let go of the connections to the server."""
-        self._client.close()
+        """Nothing is kept open."""
 
     def _now(self) -> float:
         return self._around.clock.monotonic()
@@ -174,7 +170,7 @@ class OpenAISystem:
         if found is None and models:
             names = [shown_line(name_only(model.id), 80) for model in models]
             more = f" and {len(names) - _MOST_NAMES_SHOWN} more" if len(names) > _MOST_NAMES_SHOWN else ""
-            raise Surroundings(f"the server at {self._client.address.url} has no model {self._model.name}; it has "
+            raise Surroundings(f"the server at {self._client.where} has no model {self._model.name}; it has "
                                f"{', '.join(names[:_MOST_NAMES_SHOWN])}{more}")
         return found
 
@@ -206,7 +202,7 @@ class OpenAISystem:
         return completions.signature
 
     def _unasked(self, error: TrialError) -> Surroundings:
-        url = self._client.address.url
+        url = self._client.where
         if error.type == "Unreachable":
             named_by = f"--host or {BASE_URL}" if self._around.has_flags else BASE_URL
             return NoServer(f"no server at {url} ({error.message}): start it, name another with {named_by}")
