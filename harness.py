@@ -11,10 +11,11 @@ and only verdicts change; change a prompt, and the cases it changes are named an
 is recorded first, by the same engine as bench.py, into a log beside --out.
 
 `compare` is a gate for automation. The candidate is refused (exit code 1) if its mean pass^1 is lower by more than
---max-drop with a sign-flip p below --alpha, or if some of its trials are incomplete (unless --allow-incomplete); with
---strict, also if any case that passed every time does not any more, or is not there any more. Lost cases are always
-listed. A fall whose p is not below --alpha is "accepted, but not shown to be as good"; where too few cases differ for
-any such p it is "not decided". Both are exit code 0: where few cases differ, use --strict.
+--max-drop with a p of "it fell by at most that" below --alpha, however incomplete trials go, or if some of its trials
+are incomplete (unless --allow-incomplete); with --strict, also if any case that passed every time failed a trial, or is
+not there any more. Lost cases are always listed. A fall whose p is not below --alpha, or that incomplete trials leave
+open, is "accepted, but not shown to be as good"; where too few cases differ for any such p, or incomplete trials could
+undo the fall, it is "not decided". Both are exit code 0: where few cases differ, use --strict.
 
 exit codes: 0 done, 1 the candidate is refused, 2 bad flags or files, a task that cannot be used, or runs that cannot
 be compared, 3 the surroundings (no server, another digest, disk full, log in use), 130 and 143 after a signal,

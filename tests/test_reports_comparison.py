@@ -12,9 +12,11 @@ from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.case_differences import Outcome
 from benchkit.reports.comparability import obstacles_between
 from benchkit.reports.comparison import labels_of, side_by_side
+from benchkit.reports.pair_words import Finding, verdict_of
+from benchkit.statistics.intervals import open_plus_two, paired_plus_two
 from benchkit.statistics.ranking import RankSet
 from tests.comparison_samples import BETTER, WORSE, compared, run_of, two_of, with_case
-from tests.oracle import reference
+from tests.oracle import decisions, reference
 from tests.reports_samples import SESSION, changed, record
 
 
@@ -52,6 +54,32 @@ class AgainstReferenceValues(unittest.TestCase):
                 self.assertEqual(Fraction(known["p_exact"]), compared(base, candidate).p)
             checked += 1
         self.assertGreater(checked, 6)
+
+    def test_uneven_trials(self) -> None:
+        for known in decisions("unequal_trials_p"):
+            cases = known["cases_na_ca_nb_cb"]
+            for trials in (max(case[0] for case in cases), 12):
+                # with other numbers planned on either side, or with trials that were not judged
+                most = (max(case[0] for case in cases), max(case[2] for case in cases)) if trials < 12 else (12, 12)
+                first = {f"c{n}": padded(case[0], case[1], most[0]) for n, case in enumerate(cases)}
+                second = {f"c{n}": padded(case[2], case[3], most[1]) for n, case in enumerate(cases)}
+                for base, candidate in ((first, second), (second, first)):
+                    self.assertEqual(Fraction(known["p"]), compared(base, candidate).p)
+
+    def test_no_finding_that_incomplete_trials_could_overturn(self) -> None:
+        for known in decisions("incomplete_p"):
+            marks = [[padded(passed + failed, passed, planned) for planned, passed, failed in (case[:3], case[3:])]
+                     for case in known["cases_planned_passed_failed_twice"]]
+            first, second = ({f"c{n}": case[place] for n, case in enumerate(marks)} for place in (0, 1))
+            for base, candidate, ahead in ((second, first, Finding.BETTER), (first, second, Finding.WORSE)):
+                side = two_of(base, candidate)
+                found = side.pairs[0].comparison
+                assert found is not None
+                finding = ahead if known["ahead_either_way"] else Finding.NOT_DECIDED
+                self.assertEqual((Fraction(known["p_judged"]), Fraction(known["p_worst"]), finding),
+                                 (found.p, found.p_worst, verdict_of(side, side.pairs[0]).finding))
+                self.assertEqual([1, 2] if known["ahead_either_way"] else [1, 1],
+                                 sorted(rank.best for rank in side.ranks if rank is not None))
 
     def test_the_plus_two_interval(self) -> None:
         for known in reference("paired_interval"):
@@ -137,17 +165,27 @@ class CasesByName(unittest.TestCase):
         self.assertEqual((0, Fraction(2, 3), Fraction(2, 3)),
                          (self.found.difference, self.found.base_rate, self.found.candidate_rate))
 
-    def test_a_stable_pass_that_does_not_pass_every_planned_trial_any_more_is_a_regression(self) -> None:
-        for base, candidate, is_regression in (
-                ("+++", "++-", True), ("+++", "---", True), ("+++", "++n", True), ("+++", "nnn", True),
-                ("+++", "+++", False), ("++-", "---", False), ("++n", "+--", False), ("---", "---", False)):
+    def test_a_case_that_passed_every_time_regresses_with_a_failed_trial_and_may_have_with_an_unknown_one(self) -> None:
+        for base, candidate, is_regression, may_be in (
+                ("+++", "++-", True, False), ("+++", "---", True, False), ("+++", "n--", True, False),
+                ("+++", "++n", False, True), ("+++", "nnn", False, True), ("+++", "+++", False, False),
+                ("++-", "---", False, False), ("++n", "+--", False, False), ("---", "---", False, False),
+                ("+", "-", True, False), ("+", "n", False, True), ("n", "-", False, False), ("+++", "+", False, False),
+                ("+++", "-", True, False)):
             with self.subTest(base=base, candidate=candidate):
-                self.assertEqual(is_regression, bool(compared({"A": base}, {"A": candidate}).regressions))
+                found = compared({"A": base}, {"A": candidate})
+                self.assertEqual((is_regression, may_be), (bool(found.regressions), bool(found.open_regressions)))
 
-    def test_one_trial_that_passes_is_no_regression(self) -> None:
-        self.assertEqual((), compared({"A": "+++"}, {"A": "+"}).regressions)
-        self.assertEqual(1, len(compared({"A": "+++"}, {"A": "-"}).regressions))
-        self.assertEqual((), compared({"A": "+"}, {"A": "-"}).regressions)
+    def test_chance_beside_regressions_is_a_sign_test_for_equal_numbers_of_judged_trials(self) -> None:
+        for row in decisions("regressions_mirror"):
+            stopped, began = row["stopped_passing_every_time"], row["began_to"]
+            base = {f"s{n}": "++" for n in range(stopped)} | {f"b{n}": "+-" for n in range(began)} | {"tied": "--"}
+            candidate = {f"s{n}": "-+" for n in range(stopped)} | {f"b{n}": "++" for n in range(began)} | {"tied": "--"}
+            found = compared(base, candidate)
+            self.assertEqual((stopped, began, Fraction(row["p"])),
+                             (len(found.regressions), found.progressed, found.mirror_p))
+            self.assertIsNone(compared(base, {**candidate, "tied": "-n"}).mirror_p)
+            self.assertIsNone(compared(base, {name: f"{marks}-" for name, marks in candidate.items()}).mirror_p)
 
 
 class WhatItSays(unittest.TestCase):
@@ -180,6 +218,20 @@ class WhatItSays(unittest.TestCase):
         self.assertEqual(["few-differing-cases"], [caution.code for caution in few])
         self.assertIn("2 of 3 compared cases differ, and p cannot be smaller than 0.5", few[0].text)
 
+    def test_too_few_cases_differ_is_about_p_after_holm(self) -> None:
+        six, five = ({f"c{n}": "+-"[n < lost] for n in range(10)} for lost in (6, 5))
+        none = {f"c{n}": "+" for n in range(10)}
+        for runs, finding, told in (
+                ((none, six), Finding.WORSE, False), ((none, five), Finding.NOT_DECIDED, True),
+                ((none, six, none), Finding.NOT_DECIDED, True)):
+            side = side_by_side([run_of(run, f"run {place}") for place, run in enumerate(runs)])
+            pair = side.pairs[0]
+            assert pair.comparison is not None
+            with self.subTest(runs=len(runs), finding=finding):
+                verdict = verdict_of(side, pair)
+                self.assertEqual((finding, told), (verdict.finding, "differ, and no p below" in verdict.text))
+                self.assertEqual(told, "few-differing-cases" in [one.code for one in pair.comparison.cautions])
+
     def test_incomplete_trials_that_could_turn_the_winner_are_a_caution(self) -> None:
         codes = [caution.code for caution in compared({"A": "+-nn"}, {"A": "++nn"}).cautions]
         self.assertIn("winner-not-robust", codes)
@@ -200,6 +252,24 @@ class WhatItSays(unittest.TestCase):
         self.assertTrue(1 / 30 < found.smallest_margin < 1 / 20)
         self.assertIsNone(compared(many, many).same_within_margin)
         self.assertFalse(compared({"A": "n"}, {"A": "n"}, Fraction(1)).same_within_margin)
+
+    def test_sameness_holds_whatever_becomes_of_incomplete_trials(self) -> None:
+        many = {f"c{number}": "++" for number in range(400)}
+        for unknown, same in ((0, True), (2, True), (40, False)):
+            candidate = {name: "+n" if number < unknown else marks for number, (name, marks) in enumerate(many.items())}
+            found = compared(many, candidate, Fraction(1, 50))
+            with self.subTest(unknown=unknown):
+                self.assertEqual((same, 0), (found.same_within_margin, found.difference))
+                self.assertEqual(same, found.smallest_margin <= 1 / 50)
+
+    def test_the_open_interval_holds_that_of_all_ways_to_go_on(self) -> None:
+        rng = random.Random(7)
+        for _ in range(30):
+            ends = [sorted(Fraction(rng.randint(-4, 4), 4) for _ in range(2)) for _ in range(4)]
+            around = open_plus_two([(low, high) for low, high in ends])
+            for way in product(*ends):
+                one = paired_plus_two(way)
+                self.assertTrue(around.low <= one.low and one.high <= around.high, (ends, way))
 
     def test_without_a_case_judged_on_both_sides_nothing_is_known(self) -> None:
         found = compared({"A": "nn", "B": "++"}, {"A": "++", "B": "nn"})

@@ -6,9 +6,10 @@ import unittest
 from collections.abc import Mapping
 from fractions import Fraction
 
-from benchkit.reports.gate import Gate, Rules, gate_of
+from benchkit.reports.gate import Answer, Gate, Rules, gate_of
 from benchkit.reports.text_pairs import gate_text
 from tests.comparison_samples import BETTER, WORSE, two_of
+from tests.oracle import decisions
 
 
 def gate(base: Mapping[str, str], candidate: Mapping[str, str], rules: Rules = Rules()) -> Gate:  # noqa: B008
@@ -29,13 +30,19 @@ def fallen(lost: int, of: int = 20) -> dict[str, str]:
     return {f"c{number:02}": "-" if number < lost else "+" for number in range(of)}
 
 
+def marks_of(passed: int, of: int = 10) -> str:
+    """One case with so many passes."""
+    return "+" * passed + "-" * (of - passed)
+
+
 class TheRules(unittest.TestCase):
     def test_a_fall_needs_both_a_small_p_and_more_than_the_allowed_drop(self) -> None:
         for lost, rules, expected in (
                 (0, Rules(), []), (5, Rules(), []), (6, Rules(), ["drop"]), (20, Rules(), ["drop"]),
                 (6, Rules(alpha=Fraction(1, 32)), []), (6, Rules(alpha=Fraction(1, 31)), ["drop"]),
                 (5, Rules(alpha=Fraction(1)), ["drop"]), (20, Rules(alpha=Fraction(0)), []),
-                (6, Rules(max_drop=Fraction(3, 10)), []), (6, Rules(max_drop=Fraction(29, 100)), ["drop"]),
+                (6, Rules(max_drop=Fraction(3, 10)), []), (6, Rules(max_drop=Fraction(29, 100)), []),
+                (20, Rules(max_drop=Fraction(99, 100)), ["drop"]),
                 (20, Rules(max_drop=Fraction(1)), [])):
             with self.subTest(lost=lost, rules=rules):
                 self.assertEqual(expected, broken(fallen(0), fallen(lost), rules))
@@ -68,6 +75,51 @@ class TheRules(unittest.TestCase):
         self.assertIn("1 case that passed every time is not in the candidate at all (B)", found.broken[0].text)
         self.assertEqual([], broken(base, {"A": "++", "B": "++"}, Rules(strict=True)))
 
+    def test_p_is_that_of_a_fall_by_at_most_what_is_allowed(self) -> None:
+        for row in decisions("gate_p"):
+            differences = [Fraction(value) for value in row["d"]]
+            base = {f"c{n}": "+" * 5 + "-" * 5 for n in range(len(differences))}
+            if min(differences) == -1:
+                base = dict.fromkeys(base, "+" * 10)
+            passed = [marks.count("+") + int(differences[n] * 10) for n, marks in enumerate(base.values())]
+            candidate = {name: marks_of(passed[n]) for n, name in enumerate(base)}
+            for side in ({}, {"more": "+" * 10}):
+                found = gate(base | side, candidate, Rules(max_drop=Fraction(row["allowed"])))
+                with self.subTest(d=row["d"], allowed=row["allowed"]):
+                    self.assertEqual(Fraction(row["p"]), found.results[0].p)
+                    self.assertEqual(row["refused_at_.05"], bool(found.broken))
+
+    def test_more_trials_on_one_side_refuse_nothing_by_themselves(self) -> None:
+        known = decisions("unequal_trials_p")[0]["cases_na_ca_nb_cb"]
+        base = {f"c{n:02}": "+" for n in range(len(known))}
+        found = gate(base, {name: marks_of(known[n][1]) for n, name in enumerate(base)})
+        self.assertEqual((Answer.UNSURE, Fraction(10437424601, 25937424601)), (found.answer, found.results[0].p))
+
+    def test_a_fall_that_incomplete_trials_could_undo_refuses_nothing(self) -> None:
+        base = {f"c{n:02}": "+" * 6 + "n" * 4 for n in range(64)}
+        candidate = dict.fromkeys(base, "+" * 6 + "-" * 4)
+        found = gate(base, candidate)
+        self.assertEqual((Answer.NOT_DECIDED, Fraction(1)), (found.answer, found.results[0].p))
+        self.assertIn("judge the incomplete trials first", found.why_open[0])
+        few = dict.fromkeys(base, "+" * 9 + "n")
+        self.assertEqual(["drop"], broken(few, candidate))
+
+    def test_a_fall_that_incomplete_trials_leave_open_is_a_doubt(self) -> None:
+        base = {f"c{n:02}": "+" * 10 for n in range(20)}
+        candidate = dict.fromkeys(base, "+" * 8 + "nn")
+        for drop, answer in ((Fraction(0), Answer.UNSURE), (Fraction(1, 5), Answer.ACCEPTED)):
+            self.assertEqual(answer, gate(base, candidate, Rules(max_drop=drop, allow_incomplete=True)).answer)
+
+    def test_strict_counts_a_single_pass_and_needs_a_failed_trial(self) -> None:
+        ten = {f"c{n}": "+" for n in range(10)}
+        four_lost = {name: "-" if n < 4 else "+" for n, name in enumerate(ten)}
+        self.assertEqual(["strict"], broken(ten, four_lost, Rules(strict=True)))
+        one_unknown = {**ten, "c3": "n"}
+        found = gate(ten, one_unknown, Rules(strict=True, allow_incomplete=True))
+        self.assertEqual(([], Answer.UNSURE), ([one.code for one in found.broken], found.answer))
+        self.assertIn("1 case may have regressed, with trials that were not judged (c3)", found.results[2].text)
+        self.assertEqual(["strict"], broken(ten, {**four_lost, "c3": "n"}, Rules(strict=True, allow_incomplete=True)))
+
     def test_all_broken_rules_are_named(self) -> None:
         candidate = {**WORSE, "more": "n+++"}
         self.assertEqual(["drop", "incomplete", "strict"], broken(BETTER, candidate, Rules(strict=True)))
@@ -88,11 +140,11 @@ class ItsText(unittest.TestCase):
     def test_the_first_line_is_the_verdict_and_the_broken_rules_come_first(self) -> None:
         lines = self.text(fallen(0), {**fallen(6), "new": "n"}, Rules(strict=True)).splitlines()
         self.assertEqual([
-            "refused (2 of 3 rules broken): candidate against base",
+            "refused (3 of 3 rules broken): candidate against base",
             "  broken  mean pass^1 changed by -30.0 points over 20 cases, sign-flip p 0.0312: a fall by more than",
             "          0.0 points with p below 0.05",
             "  broken  1 of 21 trials of the candidate are incomplete",
-            "  held    0 cases of 20 passed every time and do not any more",
+            "  broken  6 cases of 20 passed every time and do not any more (c00, c01, c02, c03, c04 and 1 more)",
             "  aside   1 case of the candidate only, left out of the figures: new", ""], lines[:7])
 
     def test_an_accepted_candidate_is_not_called_the_same(self) -> None:

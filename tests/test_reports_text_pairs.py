@@ -36,8 +36,8 @@ candidate against base
 
   difference    -5.6 points in pass^1 (95 %: -67.6 to +60.9) over 3 cases judged on both sides
   p             1 by sign-flip; the smallest it could be is 0.5, with 2 differing cases
-  sameness      not shown to be the same within 5.0 points; the interval lies within 67.6 points of
-                no difference
+  sameness      not shown to be the same within 5.0 points; the interval lies within 80.4 points of
+                no difference, whatever becomes of the incomplete trials
   incomplete    0 trials of the base and 5 of the candidate: as they go, the difference is -6.2 to
                 +25.0 points; who is ahead is open
   latency       0.300 s against 0.300 s, medians of 8 and 12 warm trials: 1.00 times as long
@@ -67,7 +67,7 @@ candidate against base
   unknown       delta
 
   few-differing-cases: 2 of 3 compared cases differ, and p cannot be smaller than 0.5 with so few:
-    this test cannot decide at 5 %
+    this test cannot decide at 5 % before 6 differ
   winner-not-robust: incomplete trials could turn the difference around
 
 judged-anew against base

@@ -33,7 +33,19 @@ class TheFields(unittest.TestCase):
     def test_a_comparison_has_exactly_its_fields(self) -> None:
         self.assertEqual([
             "base", "candidate", "not_compared", "finding", "text", "cases", "pass", "sign_flip", "incomplete",
-            "margin", "by_case", "latency", "repeat", "warnings"], list(read_back(two_of(BETTER, WORSE))))
+            "margin", "by_case", "latency", "repeat", "warnings"], list(read_back(two_of(WORSE, WORSE))))
+
+    def test_regressions_open_trials_and_uneven_ones_are_told_where_there_are_any(self) -> None:
+        self.assertEqual({"passed_every_time": 8, "stopped": 8, "began": 0, "p": 0.007812, "may_have_stopped": []},
+                         read_back(two_of(BETTER, WORSE))["regressions"])
+        may = read_back(two_of({"A": "++", "B": "+-"}, {"A": "+n", "B": "++"}))
+        self.assertEqual({"passed_every_time": 1, "stopped": 0, "began": 1, "p": None, "may_have_stopped": ["A"]},
+                         may["regressions"])
+        self.assertEqual(1.0, may["sign_flip"]["p_worst"])
+        base = {f"c{n:02}": "+" for n in range(20)}
+        uneven = read_back(two_of(base, {name: "+" * 9 + "-" if n < 11 else "+" * 10 for n, name in enumerate(base)}))
+        self.assertEqual((0.000977, True), (uneven["sign_flip"]["by_sign_flip"], uneven["sign_flip"]["p"] > 0.4))
+        self.assertEqual({"p", "smallest_p", "holm_p", "tests", "by_sign_flip"}, set(uneven["sign_flip"]))
 
     def test_a_pair_that_is_not_compared_says_why_and_no_more(self) -> None:
         found = read_back(two_of({"A": "+"}, {"B": "+"}))
@@ -65,7 +77,7 @@ class TheFigures(unittest.TestCase):
         found = read_back(two_of({"A": "+++", "B": "+-n"}, {"A": "++-", "B": "nnn", "C": "+++"}, Fraction(1, 10)))
         self.assertEqual({"base": 1.0, "candidate": 0.666667, "difference": -0.333333, "low": -1.0, "high": 0.829779},
                          found["pass"])
-        self.assertEqual({"p": 1.0, "smallest_p": 1.0, "holm_p": 1.0, "tests": 1}, found["sign_flip"])
+        self.assertEqual({"p": 1.0, "smallest_p": 1.0, "holm_p": 1.0, "tests": 1, "p_worst": 1.0}, found["sign_flip"])
         self.assertEqual({"base": 1, "candidate": 3, "low": -0.5, "high": 0.166667, "robust": None},
                          found["incomplete"])
         self.assertEqual({"given": 0.1, "same": False, "smallest": 1.0}, found["margin"])
@@ -108,9 +120,13 @@ class TheGate(unittest.TestCase):
         assert pair.comparison is not None
         rules = Rules(Fraction(1, 100), Fraction(1, 50), allow_incomplete=True, strict=True)
         found = json.loads(file_bytes(gate_fields(side, pair, gate_of(pair.comparison, side.runs[1].totals, rules))))
-        self.assertEqual(["gate", "accepted", "decided", "rules", "results", "comparison"], list(found))
+        self.assertEqual(["gate", "accepted", "decided", "answer", "text", "rules", "results", "comparison"],
+                         list(found))
         self.assertEqual((1, False, {"alpha": 0.01, "max_drop": 0.02, "allow_incomplete": True, "strict": True}),
                          (found["gate"], found["accepted"], found["rules"]))
+        self.assertEqual(("refused", "refused (2 of 3 rules broken): candidate against base"),
+                         (found["answer"], found["text"]))
+        self.assertEqual([0.007812, None, None], [one.get("p") for one in found["results"]])
         self.assertEqual([("drop", True), ("incomplete", False), ("strict", True)],
                          [(one["code"], one["broken"]) for one in found["results"]])
         self.assertEqual(json.loads(json.dumps(pair_fields(side, pair))), found["comparison"])

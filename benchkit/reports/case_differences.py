@@ -10,7 +10,6 @@ from enum import StrEnum
 from fractions import Fraction
 
 from benchkit.reports.case_rows import CaseRow
-from benchkit.statistics.estimators import State
 from benchkit.statistics.paired import PairedCounts
 
 
@@ -57,9 +56,19 @@ class CaseDifference:
 
     @property
     def is_regression(self) -> bool:
-        """It was a stable pass, and not all planned trials of the candidate passed."""
-        counts = self.candidate.counts
-        return self.base.state is State.STABLE_PASS and counts.passed < counts.planned
+        """The base passed every time, and the candidate failed a trial."""
+        return self.base.passed_every_time and self.candidate.passed < self.candidate.n
+
+    @property
+    def may_be_regression(self) -> bool:
+        """The base passed every time, and the candidate failed no trial, but not all of its trials were judged."""
+        return self.base.passed_every_time and self.candidate.passed == self.candidate.n and (
+            self.candidate.incomplete > 0)
+
+    @property
+    def is_progress(self) -> bool:
+        """The reverse of a regression: the candidate passes every time, and the base failed a trial."""
+        return self.candidate.passed_every_time and self.base.passed < self.base.n
 
 
 def case_differences(base: Sequence[CaseRow], candidate: Iterable[CaseRow]) -> tuple[CaseDifference, ...]:

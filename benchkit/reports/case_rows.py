@@ -42,6 +42,11 @@ class CaseRow:
         return Counts(self.n + self.incomplete, self.passed, self.n - self.passed)
 
     @property
+    def passed_every_time(self) -> bool:
+        """Whether all of its planned trials were judged and passed, be it a single one."""
+        return self.n > 0 and self.passed == self.n and not self.incomplete
+
+    @property
     def unevenness(self) -> float:
         """From 0, where half of the judged trials passed, to 1, where all or none did; 0 without one."""
         return abs(2 * self.passed - self.n) / self.n if self.n else 0.0

@@ -9,7 +9,7 @@ the gate (gate.py) and JSON (wire_pairs.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Literal
@@ -18,22 +18,24 @@ from benchkit.reports.case_differences import CaseDifference, Outcome, case_diff
 from benchkit.reports.cautions import Caution
 from benchkit.reports.comparability import Obstacle, obstacles_between
 from benchkit.reports.latency_ratio import LatencyRatio, latency_ratios
-from benchkit.reports.pair_cautions import pair_cautions
+from benchkit.reports.pair_cautions import few_differing, pair_cautions
 from benchkit.reports.repeats import Repeat, is_repeat, repeat_of
 from benchkit.reports.run_report import RunReport
-from benchkit.statistics.estimators import State
-from benchkit.statistics.intervals import Interval, paired_plus_two
+from benchkit.statistics.intervals import Interval, open_plus_two, paired_plus_two
 from benchkit.statistics.paired import (
+    ALPHA,
     difference_bounds,
+    has_uneven_trials,
     mean,
+    mirrored_p,
+    paired_p,
     robust_winner,
     same_within,
     sign_flip_p,
     smallest_sign_flip_p,
+    worst_paired_p,
 )
 from benchkit.statistics.ranking import PairTest, RankSet, holm, rank_sets
-
-ALPHA = Fraction(1, 20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +43,15 @@ class Comparison:
     """What two runs say about each other.
 
     `cases` are the common ones, in the base's order; `only_base` and `only_candidate` are left out of every figure;
-    `gone` are those of `only_base` that were a stable pass.
+    `gone` are those of `only_base` that passed every time.
     `base_rate`, `candidate_rate` and `difference` are means of pass^1 over the `compared` cases in which both judged
     a trial, None without one; `interval` is "plus two", and all of [-1, 1] allowed without a case. `p` is that of the
-    sign-flip test, `smallest_p` what it could have reached. `bounds` is what incomplete trials leave open over all
-    common cases, and `robust` who is ahead however they would have gone. `same_within_margin` is None where no margin
-    was given. `repeat` is there for two recordings of one system.
+    sign-flip test (`sign_flip`), or the within-case label p where that is larger and the numbers of judged trials
+    differ; `smallest_p` is what the sign-flip test could have reached. `bounds` is what incomplete trials leave
+    open over all common cases, `open_interval` the interval with all that they leave open, `robust` who is ahead
+    however they would have gone, and `p_worst` the p when all of them go against who is ahead. A finding needs both p
+    (`p_of_finding`). `same_within_margin` is None where no margin was given; it holds for the open interval. `repeat`
+    is there for two recordings of one system.
     """
 
     cases: tuple[CaseDifference, ...]
@@ -57,7 +62,10 @@ class Comparison:
     candidate_rate: Fraction | None
     difference: Fraction | None
     interval: Interval
+    open_interval: Interval
     p: Fraction
+    sign_flip: Fraction
+    p_worst: Fraction
     smallest_p: Fraction
     bounds: Interval | None
     robust: Literal["base", "candidate"] | None
@@ -93,14 +101,46 @@ class Comparison:
         return sum(case.base.incomplete for case in self.cases), sum(case.candidate.incomplete for case in self.cases)
 
     @property
+    def p_of_finding(self) -> Fraction:
+        """The larger of the p of judged trials and the one that incomplete trials leave."""
+        return max(self.p, self.p_worst)
+
+    @property
+    def may_turn(self) -> bool:
+        """Whether incomplete trials could turn who is ahead around, or bring a p below 5 % above it."""
+        return any(self.incomplete) and (self.robust is None or self.p < ALPHA <= self.p_worst)
+
+    @property
     def smallest_margin(self) -> float:
-        """The smallest margin within which the two may be called the same: the farther end of the interval."""
-        return max(abs(self.interval.low), abs(self.interval.high))
+        """The smallest margin within which the two may be called the same: the farther end of the open interval."""
+        return max(abs(self.open_interval.low), abs(self.open_interval.high))
+
+    @property
+    def passed_every_time(self) -> int:
+        """Cases of which every trial of the base passed."""
+        return sum(case.base.passed_every_time for case in self.cases)
 
     @property
     def regressions(self) -> tuple[CaseDifference, ...]:
-        """Cases that were a stable pass and are not any more."""
+        """Cases that passed every time and do not any more."""
         return tuple(case for case in self.cases if case.is_regression)
+
+    @property
+    def open_regressions(self) -> tuple[CaseDifference, ...]:
+        """Cases that passed every time and may not any more: not all trials of the candidate were judged."""
+        return tuple(case for case in self.cases if case.may_be_regression)
+
+    @property
+    def progressed(self) -> int:
+        """Cases that did not pass every time and do now."""
+        return sum(case.is_progress for case in self.cases)
+
+    @property
+    def mirror_p(self) -> Fraction | None:
+        """p of "as many stop passing every time as begin to"; None unless as many trials of each case were judged."""
+        if any(self.incomplete) or any(case.base.n != case.candidate.n for case in self.cases):
+            return None
+        return mirrored_p(len(self.regressions), self.progressed)
 
     def with_outcome(self, outcome: Outcome) -> tuple[CaseDifference, ...]:
         """The cases the candidate won, lost, tied, or of which nothing is known."""
@@ -111,7 +151,8 @@ class Comparison:
 class Pair:
     """Two runs by their places in the list of runs.
 
-    Either there are obstacles, or a comparison and its p after Holm over all compared pairs.
+    Either there are obstacles, or a comparison, its p of a finding after Holm over all compared pairs, and the smallest
+    that one could have been with as many differing cases.
     """
 
     base: int
@@ -119,6 +160,7 @@ class Pair:
     obstacles: tuple[Obstacle, ...]
     comparison: Comparison | None
     adjusted_p: Fraction | None
+    smallest_adjusted_p: Fraction | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,16 +202,21 @@ def compare(base: RunReport, candidate: RunReport, margin: Fraction | None = Non
     known = [(case, case.difference) for case in cases if case.difference is not None]
     differences = [difference for _, difference in known]
     interval, bounds = paired_plus_two(differences), difference_bounds(counts)
-    p, ids = sign_flip_p(differences), [case.id for case in cases]
+    is_incomplete = any(pair.first.incomplete or pair.second.incomplete for pair in counts)
+    ends = [(one.low, one.high) for one in (pair.open_difference for pair in counts)]
+    around = open_plus_two(ends) if is_incomplete else interval
+    p, ids = paired_p(counts), [case.id for case in cases]
     return Comparison(
         cases=cases, only_base=only_in(base.cases, candidate.cases),
         only_candidate=only_in(candidate.cases, base.cases),
-        gone=only_in([row for row in base.cases if row.state is State.STABLE_PASS], candidate.cases),
+        gone=only_in([row for row in base.cases if row.passed_every_time], candidate.cases),
         base_rate=mean([Fraction(case.base.passed, case.base.n) for case, _ in known]),
         candidate_rate=mean([Fraction(case.candidate.passed, case.candidate.n) for case, _ in known]),
-        difference=mean(differences), interval=interval, p=p, smallest_p=smallest_sign_flip_p(differences),
+        difference=mean(differences), interval=interval, open_interval=around, p=p,
+        sign_flip=sign_flip_p(differences) if has_uneven_trials(counts) else p,
+        p_worst=worst_paired_p(counts) if is_incomplete else p, smallest_p=smallest_sign_flip_p(differences),
         bounds=bounds, robust=_side(robust_winner(bounds)), margin=margin,
-        same_within_margin=None if margin is None else bool(differences) and same_within(interval, margin),
+        same_within_margin=None if margin is None else bool(differences) and same_within(around, margin),
         latency=latency_ratios(base, candidate, ids),
         repeat=repeat_of(base.record, candidate.record, cases) if is_repeat(base.record, candidate.record) else None,
         cautions=pair_cautions(base.record, candidate.record, cases))
@@ -184,18 +231,27 @@ def _side(winner: Literal["first", "second"] | None) -> Literal["base", "candida
 def _pair(runs: Sequence[RunReport], base: int, candidate: int, margin: Fraction | None) -> Pair:
     obstacles = obstacles_between(runs[base].record, runs[candidate].record)
     comparison = None if obstacles else compare(runs[base], runs[candidate], margin)
-    return Pair(base, candidate, obstacles, comparison, None)
+    return Pair(base, candidate, obstacles, comparison, None, None)
 
 
 def _with_holm(pairs: Sequence[Pair]) -> list[Pair]:
-    corrected = iter(holm([pair.comparison.p for pair in pairs if pair.comparison is not None]))
-    return [pair if pair.comparison is None
-            else Pair(pair.base, pair.candidate, pair.obstacles, pair.comparison, next(corrected)) for pair in pairs]
+    """The pairs with what depends on how many are compared: p after Holm, and whether few cases can decide at all."""
+    p_values = [pair.comparison.p_of_finding for pair in pairs if pair.comparison is not None]
+    adjusted = iter(enumerate(holm(p_values)))
+    return [pair if pair.comparison is None else _adjusted(pair, pair.comparison, p_values, *next(adjusted))
+            for pair in pairs]
+
+
+def _adjusted(pair: Pair, comparison: Comparison, p_values: Sequence[Fraction], place: int, p: Fraction) -> Pair:
+    smallest = holm([*p_values[:place], comparison.smallest_p, *p_values[place + 1:]])[place]
+    cautions = (*few_differing(comparison.compared, comparison.differing, smallest, len(p_values)),
+                *comparison.cautions)
+    return replace(pair, comparison=replace(comparison, cautions=cautions), adjusted_p=p, smallest_adjusted_p=smallest)
 
 
 def _rank(place: int, pairs: Sequence[Pair]) -> RankSet | None:
-    tests = [PairTest(str(pair.candidate), str(pair.base), pair.comparison.difference, pair.comparison.p,
-                      pair.adjusted_p)
+    tests = [PairTest(str(pair.candidate), str(pair.base), pair.comparison.difference,
+                      pair.comparison.p_of_finding, pair.adjusted_p)
              for pair in pairs if place in (pair.base, pair.candidate)
              if pair.comparison is not None and pair.adjusted_p is not None]
     names = sorted({name for test in tests for name in (test.first, test.second)})

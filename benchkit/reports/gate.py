@@ -6,20 +6,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
 
 from benchkit.basics.names import count_of, names_of
 from benchkit.recordings.run_record import Totals
 from benchkit.reports.comparison import Comparison
 from benchkit.reports.figures_as_text import distance, points, probability
+from benchkit.statistics.paired import mean, paired_p, smallest_sign_flip_p, worst_paired_p
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
     """What is allowed.
 
-    A regression is a fall of mean pass^1 by more than `max_drop` (a share) with sign-flip p below `alpha`. With
-    `strict`, any case that was a stable pass and is not any more, or is not there any more, is one, too.
+    A regression is a fall of mean pass^1 by more than `max_drop` (a share), with a p of "it fell by at most that" below
+    `alpha`, however incomplete trials go. With `strict`, any case that passed every time and does not any more, or is
+    not there any more, is one, too.
     """
 
     alpha: Fraction = Fraction(1, 20)
@@ -30,17 +33,27 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """One rule: its code, whether it is broken, and what was found.
+    """One rule: its code, whether it is broken, and what was found; `p` where it rests on one.
 
-    `is_fall`: pass^1 fell by more than is allowed, whatever p says. `is_open`: it is not broken, but for want of cases
-    that differ nothing could have broken it.
+    `why_open`: why it could not have been broken, or incomplete trials could undo that it is; else empty. `doubt`: what
+    speaks against a candidate though the rule is not broken; else empty.
     """
 
     code: str
     is_broken: bool
     text: str
-    is_open: bool = False
-    is_fall: bool = False
+    p: Fraction | None = None
+    why_open: str = ""
+    doubt: str = ""
+
+
+class Answer(StrEnum):
+    """The answer of the gate; all but the first let the candidate pass."""
+
+    REFUSED = "refused"
+    NOT_DECIDED = "not decided"
+    UNSURE = "accepted, but not shown to be as good"
+    ACCEPTED = "accepted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +69,28 @@ class Gate:
         return tuple(result for result in self.results if result.is_broken)
 
     @property
-    def is_unsure(self) -> bool:
-        """Whether no rule is broken though the candidate fell by more than is allowed: chance may explain it."""
-        return not self.broken and any(result.is_fall for result in self.results)
+    def why_open(self) -> tuple[str, ...]:
+        """What keeps the rules that are open from an answer."""
+        return tuple(result.why_open for result in self.results if result.why_open)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What keeps a candidate that is accepted from being shown to be as good."""
+        return tuple(result.doubt for result in self.results if result.doubt)
+
+    @property
+    def answer(self) -> Answer:
+        """What the rules come to."""
+        if self.broken:
+            return Answer.REFUSED
+        if self.why_open:
+            return Answer.NOT_DECIDED
+        return Answer.UNSURE if self.doubts else Answer.ACCEPTED
 
     @property
     def is_decided(self) -> bool:
         """Whether the answer is one: a rule is broken, or each could have been."""
-        return bool(self.broken) or not any(result.is_open for result in self.results)
+        return self.answer is not Answer.NOT_DECIDED
 
 
 def gate_of(comparison: Comparison, candidate: Totals, rules: Rules) -> Gate:
@@ -73,43 +100,76 @@ def gate_of(comparison: Comparison, candidate: Totals, rules: Rules) -> Gate:
 
 def _drop(comparison: Comparison, rules: Rules) -> RuleResult:
     if comparison.difference is None:
-        return RuleResult("drop", False, "no case was judged on both sides, so nothing is known of a fall")
+        nothing = "no case was judged on both sides, so nothing is known of a fall"
+        return RuleResult("drop", False, nothing, why_open=nothing)
+    p, p_worst = _p_of_fall(comparison, rules.max_drop)
     is_fall = -comparison.difference > rules.max_drop
-    is_broken = is_fall and comparison.p < rules.alpha
-    is_open = is_fall and comparison.smallest_p >= rules.alpha
+    is_broken = is_fall and max(p, p_worst) < rules.alpha
     drop = f"more than {distance(rules.max_drop)} points"
     wanted = f"{drop} with p below {float(rules.alpha):g}"
-    found = f"a fall by {wanted}" if is_broken else f"no fall by {wanted} was found"
-    if is_open:
-        found = f"a fall by {drop}, but {_smallest(comparison)}"
+    why = _why_open(comparison, rules, p, p_worst) if is_fall and not is_broken else ""
+    found = (f"a fall by {wanted}" if is_broken else f"a fall by {drop}, but {why}" if why
+             else f"no fall by {wanted} was found")
     return RuleResult("drop", is_broken, (
         f"mean pass^1 changed by {points(comparison.difference)} points over {count_of(comparison.compared, 'case')}, "
-        f"sign-flip p {probability(comparison.p)}: {found}"), is_open, is_fall)
+        f"{_p_text(comparison, rules, p, p_worst)}: {found}"), max(p, p_worst),
+        f"{_fall(comparison)}, and {why}, {_way_out(comparison, rules, p)}" if why else "",
+        f"{_fall(comparison)}, p {probability(max(p, p_worst))}" if is_fall else _possible_fall(comparison, rules))
 
 
-def _smallest(comparison: Comparison) -> str:
-    return (f"with {count_of(comparison.differing, 'differing case')} the smallest p is "
-            f"{probability(comparison.smallest_p)}")
+def _p_of_fall(comparison: Comparison, allowed: Fraction) -> tuple[Fraction, Fraction]:
+    """p of "the fall is at most what is allowed": over the judged trials, and with the incomplete ones against it."""
+    if not allowed:
+        return comparison.p, comparison.p_worst
+    counts = [case.counts for case in comparison.cases]
+    p = paired_p(counts, allowed)
+    return p, worst_paired_p(counts, allowed) if any(comparison.incomplete) else p
 
 
-def answer_of(gate: Gate, comparison: Comparison, pair: str) -> str:
+def _p_text(comparison: Comparison, rules: Rules, p: Fraction, p_worst: Fraction) -> str:
+    method = "p by exchanging trials within each case" if p > comparison.sign_flip else "sign-flip p"
+    of = f" of a fall by at most {distance(rules.max_drop)}" if rules.max_drop else ""
+    up_to = f" (up to {probability(p_worst)} as incomplete trials go)" if any(comparison.incomplete) else ""
+    return f"{method}{of} {probability(p)}{up_to}"
+
+
+def _why_open(comparison: Comparison, rules: Rules, p: Fraction, p_worst: Fraction) -> str:
+    """Why a fall could not be refused whatever it is; empty where it could."""
+    if p < rules.alpha <= p_worst:
+        return f"incomplete trials could undo it: with them p is up to {probability(p_worst)}"
+    shifted = [difference + rules.max_drop for difference in comparison.differences]
+    smallest, differing = smallest_sign_flip_p(shifted), sum(value != 0 for value in shifted)
+    if smallest < rules.alpha:
+        return ""
+    return f"with {count_of(differing, 'differing case')} the smallest p is {probability(smallest)}"
+
+
+def _way_out(comparison: Comparison, rules: Rules, p: Fraction) -> str:
+    """What that means, and what would decide it."""
+    if p < rules.alpha:
+        return "and the exit code is 0; judge the incomplete trials first"
+    strict = "" if rules.strict else ", or --strict, which refuses by cases"
+    return (f"so no alpha of {float(rules.alpha):g} could refuse it, and the exit code is 0; use more cases{strict}")
+
+
+def _possible_fall(comparison: Comparison, rules: Rules) -> str:
+    """A fall by more than is allowed that incomplete trials leave open; empty where they do not."""
+    lowest = mean([case.counts.open_difference.low for case in comparison.cases])
+    if lowest is None or -lowest <= rules.max_drop or not any(comparison.incomplete):
+        return ""
+    return f"incomplete trials leave a fall by up to {distance(-lowest)} points open"
+
+
+def answer_line(gate: Gate, pair: str) -> str:
     """The answer in a line that does not reassure where the candidate fell; `pair` is `candidate against base`."""
-    rules, broken = count_of(len(gate.results), "rule"), len(gate.broken)
-    if broken:
-        return f"refused ({broken} of {rules} broken): {pair}"
-    if not gate.is_decided:
-        return f"not decided: {_why_open(comparison, gate.rules)} ({pair})"
-    if gate.is_unsure:
-        return (f"accepted, but not shown to be as good: {_fall(comparison)}, p {probability(comparison.p)} "
-                f"(none of {rules} broken): {pair}")
+    answer, rules = gate.answer, count_of(len(gate.results), "rule")
+    if answer is Answer.REFUSED:
+        return f"refused ({len(gate.broken)} of {rules} broken): {pair}"
+    if answer is Answer.NOT_DECIDED:
+        return f"not decided: {'; '.join(gate.why_open)} ({pair})"
+    if answer is Answer.UNSURE:
+        return f"{answer}: {'; '.join(gate.doubts)} (none of {rules} broken): {pair}"
     return f"accepted (none of {rules} broken): {pair}"
-
-
-def _why_open(comparison: Comparison, rules: Rules) -> str:
-    """Why a gate that is not decided is not, and what would decide it."""
-    way_out = "" if rules.strict else ", or --strict, which refuses by cases"
-    return (f"{_fall(comparison)}, and {_smallest(comparison)}, so no alpha of {float(rules.alpha):g} could refuse it, "
-            f"and the exit code is 0; use more cases{way_out}")
 
 
 def _fall(comparison: Comparison) -> str:
@@ -127,16 +187,18 @@ def _incomplete(candidate: Totals, rules: Rules) -> RuleResult:
 
 
 def _strict(comparison: Comparison, rules: Rules) -> Iterator[RuleResult]:
-    if rules.strict:
-        fallen, gone = [case.id for case in comparison.regressions], comparison.gone
-        text = (f"{count_of(len(fallen), 'case')} of {len(comparison.cases):,} passed every time and "
-                f"{'does' if len(fallen) == 1 else 'do'} not any more{_in_brackets(fallen)}")
-        if gone:
-            text += (f"; {count_of(len(gone), 'case')} that passed every time {'is' if len(gone) == 1 else 'are'} not "
-                     f"in the candidate at all{_in_brackets(gone)}")
-        yield RuleResult("strict", bool(fallen or gone), text)
+    if not rules.strict:
+        return
+    fallen, gone = [case.id for case in comparison.regressions], comparison.gone
+    may = [case.id for case in comparison.open_regressions]
+    text = (f"{count_of(len(fallen), 'case')} of {len(comparison.cases):,} passed every time and "
+            f"{'does' if len(fallen) == 1 else 'do'} not any more{_in_brackets(fallen)}")
+    if gone:
+        text += (f"; {count_of(len(gone), 'case')} that passed every time {'is' if len(gone) == 1 else 'are'} not "
+                 f"in the candidate at all{_in_brackets(gone)}")
+    doubt = f"{count_of(len(may), 'case')} may have regressed, with trials that were not judged{_in_brackets(may)}"
+    yield RuleResult("strict", bool(fallen or gone), f"{text}; {doubt}" if may else text, doubt=doubt if may else "")
 
 
 def _in_brackets(ids: Sequence[str]) -> str:
     return f" ({names_of(ids)})" if ids else ""
-

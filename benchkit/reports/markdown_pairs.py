@@ -23,7 +23,7 @@ from benchkit.reports.figures_as_text import (
     share,
 )
 from benchkit.reports.markdown_parts import FEW_ROWS, LONGEST_NAME, cut_table, left, own, right
-from benchkit.reports.pair_numbers import latency_text
+from benchkit.reports.pair_numbers import latency_text, p_text, regression_facts
 from benchkit.reports.pair_words import verdict_of
 from benchkit.reports.repeats import Repeat
 from benchkit.reports.text_cases import passed_cell
@@ -58,8 +58,10 @@ def pairs_part(beside: SideBySide, most: int) -> Iterator[Markdown]:
         yield table(columns, (_pair_row(beside, pair, found) for pair, found in compared))
         yield paragraph(own(
             "Means of `pass^1` over the cases in which both judged a trial; difference: points, candidate minus base; "
-            f"p: exact sign-flip test; Holm: corrected for {count_of(beside.tests, 'pair')}; regression: a stable "
-            "pass that is not any more."))
+            "p: exact sign-flip test, or exchanging trials within each case where that is larger and the numbers of "
+            "judged trials differ; Holm: with incomplete trials against who is ahead, corrected for "
+            f"{count_of(beside.tests, 'pair')}; "
+            "regression: a case that passed every time and does not any more."))
     for pair, found in compared:
         yield from _details(beside, pair, found, most)
     yield from _not_compared(beside)
@@ -102,7 +104,8 @@ def _facts(found: Comparison) -> Iterator[Markdown]:
         same = "the same" if found.same_within_margin else "not shown to be the same"
         yield own(f"within {distance(found.margin)} points: {same} "
                   f"(smallest margin: {distance(found.smallest_margin)})")
-    yield own(f"smallest p these cases could reach: {probability(found.smallest_p)}")
+    yield own(f"p: {p_text(found)}; smallest that these cases could reach: {probability(found.smallest_p)}")
+    yield from (own(text) for _, text in regression_facts(found))
     yield from (own(f"latency: {latency_text(ratio)}") for ratio in found.latency)
     if found.only_base or found.only_candidate:
         yield own(f"left out: {count_of(len(found.only_base), 'case')} of the base alone, "

@@ -15,12 +15,11 @@ from benchkit.pages.row_chart import Difference, RowTitles, difference_chart
 from benchkit.reports.case_differences import CaseDifference, Outcome
 from benchkit.reports.case_rows import CaseRow
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
-from benchkit.reports.figures_as_text import share
 from benchkit.reports.page_lead import warnings
 from benchkit.reports.page_pairs import pair_anchor, tone_of_finding
 from benchkit.reports.page_parts import line, linked, name, quiet
 from benchkit.reports.page_run import RunOnPage
-from benchkit.reports.pair_numbers import number_facts
+from benchkit.reports.pair_numbers import number_facts, regression_facts
 from benchkit.reports.pair_words import title_of, verdict_of
 
 FEW_CASES, MOST_CASES = 25, 500
@@ -68,8 +67,7 @@ def _counts(found: Comparison) -> Iterator[tuple[str, Child]]:
     unknown = f", {counts[Outcome.UNKNOWN]:,} not judged on both sides" if counts[Outcome.UNKNOWN] else ""
     yield "Cases", (f"{counts[Outcome.LOST]:,} lost, {counts[Outcome.WON]:,} won, "
                     f"{counts[Outcome.TIED]:,} tied{unknown}")
-    stable = sum(case.base.state == "stable pass" for case in found.cases)
-    yield "Regressions", f"{share(len(found.regressions), stable)} cases that passed every time do not any more"
+    yield from ((_label(label), text) for label, text in regression_facts(found))
 
 
 def _changed(found: Comparison, sides: _Sides) -> Iterator[Html]:

@@ -148,7 +148,9 @@ def _differences(side: SideBySide) -> Iterator[Html]:
     rows = [_difference(side, number, pair, pair.comparison) for number, pair in enumerate(side.pairs)
             if pair.comparison is not None]
     yield from difference_chart(titles, rows)
-    yield quiet("Right of the middle the candidate is better. p: exact sign-flip test.")
+    yield quiet("Right of the middle the candidate is better. p: exact sign-flip test, with incomplete trials against "
+                "who is ahead; or exchanging trials within each case where that is larger and the numbers of judged "
+                "trials differ.")
 
 
 def _difference(side: SideBySide, number: int, pair: Pair, found: Comparison) -> Difference:

@@ -6,6 +6,8 @@ What does not live here: reasons why two runs are not compared at all (comparabi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import count
 
 from benchkit.basics.names import count_of
 from benchkit.recordings.run_record import RunRecord
@@ -14,30 +16,31 @@ from benchkit.reports.cautions import Caution
 from benchkit.reports.figures_as_text import probability
 from benchkit.reports.latency_ratio import machines_differ
 from benchkit.statistics.paired import (
+    ALPHA,
     FEWEST_DIFFERING_CASES,
     difference_bounds,
     mean,
     pass_rate_differences,
     robust_winner,
-    smallest_sign_flip_p,
 )
 
 
 def pair_cautions(
     base: RunRecord, candidate: RunRecord, cases: Sequence[CaseDifference],
 ) -> tuple[Caution, ...]:
-    """All cautions of a comparison over these common cases."""
-    return (*_few_differing(cases), *_open_winner(cases), *_other_trials(base, candidate),
+    """All cautions of a comparison over these common cases, but the one that depends on how many pairs there are."""
+    return (*_open_winner(cases), *_other_trials(base, candidate),
             *_other_machines(base, candidate))
 
 
-def _few_differing(cases: Sequence[CaseDifference]) -> Iterator[Caution]:
-    differences = pass_rate_differences([case.counts for case in cases])
-    differing = sum(value != 0 for value in differences)
-    if differing < FEWEST_DIFFERING_CASES:
+def few_differing(compared: int, differing: int, smallest_p: Fraction, tests: int) -> Iterator[Caution]:
+    """A caution where too few cases differ for any p below 5 %; `smallest_p` is after Holm over so many tests."""
+    if smallest_p >= ALPHA:
+        needed = next(m for m in count(FEWEST_DIFFERING_CASES) if tests * Fraction(2, 2**m) < ALPHA)
+        holm = f" after Holm over {tests} pairs" if tests > 1 else ""
         yield Caution("few-differing-cases", (
-            f"{differing:,} of {count_of(len(differences), 'compared case')} differ, and p cannot be smaller than "
-            f"{probability(smallest_sign_flip_p(differences))} with so few: this test cannot decide at 5 %"))
+            f"{differing:,} of {count_of(compared, 'compared case')} differ, and p{holm} cannot be smaller than "
+            f"{probability(smallest_p)} with so few: this test cannot decide at 5 % before {needed} differ"))
 
 
 def _open_winner(cases: Sequence[CaseDifference]) -> Iterator[Caution]:

@@ -51,10 +51,33 @@ def _test_facts(side: SideBySide, pair: Pair, comparison: Comparison) -> Iterato
         f"{count_of(comparison.compared, 'case')} judged on both sides")
     adjusted = NOT_AVAILABLE if pair.adjusted_p is None else probability(pair.adjusted_p)
     yield "p", (
-        f"{probability(comparison.p)} by sign-flip"
+        p_text(comparison)
         + (f", {adjusted} after Holm over {side.tests} pairs" if side.tests > 1 else "")
         + f"; the smallest it could be is {probability(comparison.smallest_p)}, with "
         f"{count_of(comparison.differing, 'differing case')}")
+
+
+def p_text(comparison: Comparison) -> str:
+    """The p, by which test, and what it may become as incomplete trials go."""
+    found = f"{probability(comparison.p)} by sign-flip"
+    if comparison.p > comparison.sign_flip:
+        found = (f"{probability(comparison.p)} by exchanging trials within each case, for the numbers of judged "
+                 f"trials differ ({probability(comparison.sign_flip)} by sign-flip, which needs equal ones)")
+    if comparison.p_worst > comparison.p:
+        found += f", up to {probability(comparison.p_worst)} as incomplete trials go"
+    return found
+
+
+def regression_facts(comparison: Comparison) -> Iterator[Fact]:
+    """How many cases stopped passing every time, how many began to, and which may have stopped."""
+    fallen, may, p = len(comparison.regressions), comparison.open_regressions, comparison.mirror_p
+    yield "regressions", f"{share(fallen, comparison.passed_every_time)} cases that passed every time do not any more"
+    if p is not None and fallen + comparison.progressed:
+        yield "", (f"{fallen:,} stopped passing every time, {comparison.progressed:,} began to: p "
+                            f"{probability(p)} by the exact sign test")
+    if may:
+        yield "", (f"{count_of(len(may), 'case')} may have regressed: not all trials were judged: "
+                             f"{listed(case.id for case in may)}")
 
 
 def _margin_facts(comparison: Comparison) -> Iterator[Fact]:
@@ -62,6 +85,8 @@ def _margin_facts(comparison: Comparison) -> Iterator[Fact]:
     if comparison.margin is None and comparison.is_apart:
         return
     smallest = f"the interval lies within {distance(comparison.smallest_margin)} points of no difference"
+    if any(comparison.incomplete):
+        smallest += ", whatever becomes of the incomplete trials"
     if comparison.margin is None:
         yield "sameness", f"{smallest}: no smaller margin could call them the same"
         return

@@ -9,9 +9,9 @@ from enum import StrEnum
 from fractions import Fraction
 
 from benchkit.basics.names import count_of, shown_line
-from benchkit.reports.comparison import ALPHA, Comparison, Pair, SideBySide
-from benchkit.reports.figures_as_text import distance, percent, points_spread, probability
-from benchkit.statistics.paired import FEWEST_DIFFERING_CASES
+from benchkit.reports.comparison import Comparison, Pair, SideBySide
+from benchkit.reports.figures_as_text import NOT_AVAILABLE, distance, percent, points_spread, probability
+from benchkit.statistics.paired import ALPHA
 
 LONGEST_LABEL = 40
 
@@ -58,12 +58,14 @@ def verdict_of(side: SideBySide, pair: Pair) -> PairVerdict:
         return PairVerdict(Finding.NOTHING_KNOWN, (
             f"nothing is known: in none of {count_of(len(comparison.cases), 'common case')} did both runs judge a "
             "trial"))
-    finding = _finding(comparison, pair.adjusted_p)
-    return PairVerdict(finding, _SENTENCES[finding].format(
+    finding = _finding(comparison, pair)
+    sentence = _MAY_TURN if finding is Finding.NOT_DECIDED and comparison.may_turn else _SENTENCES[finding]
+    return PairVerdict(finding, sentence.format(
         base=base, candidate=candidate, rates=_rates(comparison), within=_within(comparison),
-        why=_why_open(comparison, pair.adjusted_p), margin=distance(comparison.margin or 0),
-        way="more" if comparison.interval.low > 0 else "less",
-        spread=points_spread(comparison.interval.low, comparison.interval.high)))
+        why=_why_open(comparison, pair), margin=distance(comparison.margin or 0),
+        way="more" if comparison.interval.low > 0 else "less", open=_open(comparison),
+        spread=points_spread(comparison.interval.low, comparison.interval.high),
+        around=points_spread(comparison.open_interval.low, comparison.open_interval.high)))
 
 
 _SENTENCES = {
@@ -77,25 +79,42 @@ _SENTENCES = {
         "{candidate} and {base} cannot be told apart: {rates}, but {why}"),
     Finding.NOT_TOLD_APART: (
         "{candidate} and {base} are not told apart: {rates}; on other such cases the difference may lie anywhere from "
-        "{spread} points"),
+        "{around} points"),
 }
+_MAY_TURN = "which of {candidate} and {base} passes more often is not decided: {rates}, but {open}"
 
 
-def _finding(comparison: Comparison, adjusted_p: Fraction) -> Finding:
-    if adjusted_p < ALPHA and comparison.difference:
+def _finding(comparison: Comparison, pair: Pair) -> Finding:
+    if pair.adjusted_p is not None and pair.adjusted_p < ALPHA and comparison.difference:
         return Finding.BETTER if comparison.difference > 0 else Finding.WORSE
     if comparison.same_within_margin:
         return Finding.SAME_WITHIN_MARGIN
-    if comparison.is_apart:
+    if comparison.is_apart or (comparison.may_turn and comparison.p < ALPHA):
         return Finding.NOT_DECIDED
-    return Finding.TOO_FEW_DIFFER if comparison.differing < FEWEST_DIFFERING_CASES else Finding.NOT_TOLD_APART
+    return Finding.TOO_FEW_DIFFER if _too_few_differ(pair) else Finding.NOT_TOLD_APART
 
 
-def _why_open(comparison: Comparison, adjusted_p: Fraction) -> str:
-    if comparison.differing < FEWEST_DIFFERING_CASES:
+def _too_few_differ(pair: Pair) -> bool:
+    return pair.smallest_adjusted_p is not None and pair.smallest_adjusted_p >= ALPHA
+
+
+def _why_open(comparison: Comparison, pair: Pair) -> str:
+    if _too_few_differ(pair):
         return (f"only {comparison.differing:,} of {count_of(comparison.compared, 'case')} differ, and no p below "
-                f"{probability(comparison.smallest_p)} can come of that")
-    return f"p is {probability(adjusted_p)}"
+                f"{_p(pair.smallest_adjusted_p)} can come of that")
+    return f"p is {_p(pair.adjusted_p)}"
+
+
+def _open(comparison: Comparison) -> str:
+    """What incomplete trials leave open."""
+    number, bounds = sum(comparison.incomplete), comparison.bounds
+    around = NOT_AVAILABLE if bounds is None else points_spread(bounds.low, bounds.high)
+    return (f"{count_of(number, 'incomplete trial')} {'leaves' if number == 1 else 'leave'} a difference of {around} "
+            f"points open (p up to {probability(comparison.p_of_finding)})")
+
+
+def _p(value: Fraction | None) -> str:
+    return NOT_AVAILABLE if value is None else probability(value)
 
 
 def _rates(comparison: Comparison) -> str:

@@ -11,10 +11,10 @@ from benchkit.basics.names import count_of, names_of
 from benchkit.reports.case_differences import CaseDifference, Outcome
 from benchkit.reports.columns import INDENT, WIDTH, Column, clipped, left, right, table, wrapped
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, of, points, rate, share, spread
-from benchkit.reports.gate import Gate, answer_of
+from benchkit.reports.figures_as_text import NOT_AVAILABLE, of, points, rate, spread
+from benchkit.reports.gate import Gate, answer_line
 from benchkit.reports.paint import NO_PAINT, Paint
-from benchkit.reports.pair_numbers import listed, number_facts
+from benchkit.reports.pair_numbers import listed, number_facts, regression_facts
 from benchkit.reports.pair_words import Finding, title_of, verdict_of
 from benchkit.reports.run_report import RunReport, suite_at
 from benchkit.reports.text_cases import passed_cell
@@ -90,10 +90,11 @@ def case_lists(comparison: Comparison) -> Iterator[str]:
         Outcome.LOST, Outcome.WON, Outcome.TIED, Outcome.UNKNOWN))
     yield from fact("cases", f"{len(lost):,} lost, {len(won):,} won, {len(tied):,} tied"
                     + (f", {len(unknown):,} not judged on both sides" if unknown else ""))
-    stable = sum(case.base.state == "stable pass" for case in comparison.cases)
     ids = [case.id for case in comparison.regressions]
-    yield from fact("regressions", f"{share(len(ids), stable)} cases that passed every time do not any more"
-                    + (f": {listed(ids)}" if ids else ""))
+    (label, text), *more = regression_facts(comparison)
+    yield from fact(label, f"{text}: {listed(ids)}" if ids else text)
+    for label, text in more:
+        yield from fact(label, text)
     yield from _case_table("lost", lost)
     yield from _case_table("won", won)
     for label, cases, most in (("tied", tied, MOST_TIED), ("unknown", unknown, len(unknown))):
@@ -124,9 +125,9 @@ def gate_text(side: SideBySide, pair: Pair, gate: Gate) -> str:
 
 def _verdict_lines(side: SideBySide, pair: Pair, gate: Gate) -> Iterator[str]:
     if pair.comparison is not None:
-        yield from wrapped(answer_of(gate, pair.comparison, title_of(side, pair)), rest=INDENT)
-    for result in sorted(gate.results, key=lambda result: (not result.is_broken, not result.is_open)):
-        word = "broken" if result.is_broken else "open" if result.is_open else "held"
+        yield from wrapped(answer_line(gate, title_of(side, pair)), rest=INDENT)
+    for result in sorted(gate.results, key=lambda result: (not result.is_broken, not result.why_open)):
+        word = "broken" if result.is_broken else "open" if result.why_open else "held"
         yield from wrapped(result.text, f"{INDENT}{word:<8}")
     for where, ids in () if pair.comparison is None else (
             ("base", pair.comparison.only_base), ("candidate", pair.comparison.only_candidate)):

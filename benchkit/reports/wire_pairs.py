@@ -5,16 +5,22 @@
 
 or, with "not_compared": [],
 
-     "finding": "better" | "worse" | "same within margin" | "too few differ" | "not told apart" | "nothing known",
+     "finding": "better" | "worse" | "same within margin" | "not decided" | "too few differ" | "not told apart" |
+                "nothing known",
      "text": the finding in a sentence,
      "cases": {"common", "compared", "differing", "won", "lost", "tied", "unknown": counts,
                "only_base": [id, ...], "only_candidate": [id, ...]},
      "pass": {"base", "candidate", "difference", "low", "high"},   mean pass^1 over compared cases; "plus two"
-     "sign_flip": {"p", "smallest_p", "holm_p", "tests"},
+     "sign_flip": {"p", "smallest_p", "holm_p", "tests"},          and "p_worst" where trials are incomplete: with all
+                  of them against who is ahead ("holm_p" is of the larger); and "by_sign_flip" where "p" is larger:
+                  then it is that of exchanging trials within each case, for the numbers of judged trials differ
      "incomplete": {"base", "candidate", "low", "high", "robust": "base" | "candidate" | null},
      "margin": {"given": number | null, "same": true | false | null, "smallest"},
      "by_case": [{"id", "outcome", "difference", "regression", "base": {"n", "passed", "incomplete", "state"},
                   "candidate": {...}}, ...],                       all common cases
+     "regressions": {"passed_every_time", "stopped", "began": counts, "p": number | null,
+                     "may_have_stopped": [id, ...]},               only where there are such cases; p of the exact sign
+                  test, for equal numbers of judged trials
      "latency": {"warm": {"base": {"n", "p50", "censored"}, "candidate": {...}, "ratio"}, "cold": {...}},
      "repeat": null | {"p", "outputs": {"warm": {"compared", "equal", "verdicts_compared", "verdicts_equal"}, ...},
                        "only_base", "only_candidate", "self_base", "self_candidate",
@@ -31,9 +37,9 @@ from benchkit.basics.values import JSON
 from benchkit.reports.case_differences import CaseDifference, Outcome
 from benchkit.reports.case_rows import CaseRow
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
-from benchkit.reports.gate import Gate
+from benchkit.reports.gate import Gate, RuleResult, answer_line
 from benchkit.reports.latency_ratio import LatencyRatio, median_of
-from benchkit.reports.pair_words import verdict_of
+from benchkit.reports.pair_words import title_of, verdict_of
 from benchkit.reports.repeats import Parting, Repeat, Repetition
 from benchkit.reports.speed import LatencyColumn
 from benchkit.statistics.figures import figure
@@ -54,14 +60,24 @@ def pair_fields(side: SideBySide, pair: Pair) -> dict[str, JSON]:
 
 
 def gate_fields(side: SideBySide, pair: Pair, gate: Gate) -> dict[str, JSON]:
-    """The answer of the gate: `accepted`, `decided`, its rules, what each found, and the comparison it rests on."""
+    """The answer of the gate, its rules, what each found (`p` where it rests on one), and the comparison beneath it.
+
+    `answer` is "accepted", "accepted, but not shown to be as good", "not decided" or "refused", and `text` the first
+    line of the gate; `accepted` and `decided` are what scripts ask.
+    """
     rules = gate.rules
     return {
         "gate": GATE_VERSION, "accepted": not gate.broken, "decided": gate.is_decided,
+        "answer": str(gate.answer), "text": answer_line(gate, title_of(side, pair)),
         "rules": {"alpha": figure(rules.alpha), "max_drop": figure(rules.max_drop),
                   "allow_incomplete": rules.allow_incomplete, "strict": rules.strict},
-        "results": [{"code": one.code, "broken": one.is_broken, "text": one.text} for one in gate.results],
+        "results": [_result_fields(one) for one in gate.results],
         "comparison": pair_fields(side, pair)}
+
+
+def _result_fields(result: RuleResult) -> dict[str, JSON]:
+    fields: dict[str, JSON] = {"code": result.code, "broken": result.is_broken, "text": result.text}
+    return fields if result.p is None else {**fields, "p": figure(result.p)}
 
 
 def _run_fields(side: SideBySide, run: int) -> dict[str, JSON]:
@@ -77,16 +93,34 @@ def _comparison_fields(side: SideBySide, pair: Pair, comparison: Comparison) -> 
         "pass": {"base": figure(comparison.base_rate), "candidate": figure(comparison.candidate_rate),
                  "difference": figure(comparison.difference), "low": figure(comparison.interval.low),
                  "high": figure(comparison.interval.high)},
-        "sign_flip": {"p": figure(comparison.p), "smallest_p": figure(comparison.smallest_p),
-                      "holm_p": figure(pair.adjusted_p), "tests": side.tests},
+        "sign_flip": _p_fields(side, pair, comparison),
         "incomplete": {"base": base, "candidate": candidate, "low": figure(bounds.low if bounds else None),
                        "high": figure(bounds.high if bounds else None), "robust": comparison.robust},
         "margin": {"given": figure(comparison.margin), "same": comparison.same_within_margin,
                    "smallest": figure(comparison.smallest_margin)},
         "by_case": [_case_fields(case) for case in comparison.cases],
+        **_regression_fields(comparison),
         "latency": {ratio.warmth: _ratio_fields(ratio) for ratio in comparison.latency},
         "repeat": None if comparison.repeat is None else _repeat_fields(comparison.repeat),
         "warnings": [{"code": caution.code, "text": caution.text} for caution in comparison.cautions]}
+
+
+def _p_fields(side: SideBySide, pair: Pair, comparison: Comparison) -> dict[str, JSON]:
+    fields: dict[str, JSON] = {"p": figure(comparison.p), "smallest_p": figure(comparison.smallest_p),
+                               "holm_p": figure(pair.adjusted_p), "tests": side.tests}
+    if comparison.p > comparison.sign_flip:
+        fields["by_sign_flip"] = figure(comparison.sign_flip)
+    if any(comparison.incomplete):
+        fields["p_worst"] = figure(comparison.p_worst)
+    return fields
+
+
+def _regression_fields(comparison: Comparison) -> dict[str, JSON]:
+    stopped, began, may = len(comparison.regressions), comparison.progressed, comparison.open_regressions
+    if not (stopped or began or may):
+        return {}
+    return {"regressions": {"passed_every_time": comparison.passed_every_time, "stopped": stopped, "began": began,
+                            "p": figure(comparison.mirror_p), "may_have_stopped": [case.id for case in may]}}
 
 
 def _count_fields(comparison: Comparison) -> dict[str, JSON]:

@@ -145,11 +145,21 @@ def paired_plus_two(differences: Sequence[Fraction], confidence: float = CONFIDE
     m = sum(d) / (M+2), v = (sum(d^2) + 2) / (M+2) - m^2, m +- z sqrt(v / (M+2)). With one trial a case it is
     the interval of Bonett and Price (2012).
     """
+    return open_plus_two([(difference, difference) for difference in differences], confidence)
+
+
+def open_plus_two(differences: Sequence[tuple[Fraction, Fraction]], confidence: float = CONFIDENCE) -> Interval:
+    """An interval that holds `paired_plus_two` of all differences there may be, each between a least and a most.
+
+    From the least mean to the most, with the largest sum of squares and the mean nearest 0 in the variance.
+    """
     size = len(differences) + 2
-    mean = sum(differences, Fraction(0)) / size
-    variance = (sum((d * d for d in differences), Fraction(0)) + 2) / size - mean**2
-    half = two_sided_z(confidence) * math.sqrt(variance / size)
-    return Interval(max(-1.0, float(mean) - half), min(1.0, float(mean) + half))
+    low = sum((least for least, _ in differences), Fraction(0)) / size
+    high = sum((most for _, most in differences), Fraction(0)) / size
+    squares = sum((max(least * least, most * most) for least, most in differences), Fraction(0)) + 2
+    nearest = max(low, -high, Fraction(0))
+    half = two_sided_z(confidence) * math.sqrt((squares / size - nearest**2) / size)
+    return Interval(max(-1.0, float(low) - half), min(1.0, float(high) + half))
 
 
 def headline_interval(capability: Interval, gate_failures: Interval) -> Interval:

@@ -8,7 +8,7 @@ when the incomplete trials go against it. Whether two runs may be compared at al
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -18,6 +18,7 @@ from benchkit.statistics.intervals import Interval
 from benchkit.statistics.lattice_sums import Term, on_lattice, two_sided_tail
 
 ZERO = Fraction(0)
+ALPHA = Fraction(1, 20)
 FEWEST_DIFFERING_CASES = 6  # with fewer, not even differences all in one direction give p < .05
 
 
@@ -133,8 +134,12 @@ def paired_p(pairs: Sequence[PairedCounts], allowed: Fraction = ZERO) -> Fractio
     Then it is the larger of it and of the within-case label p.
     """
     p = sign_flip_p([difference + allowed for difference in pass_rate_differences(pairs)])
-    is_uneven = any(pair.both_completed and pair.first.completed != pair.second.completed for pair in pairs)
-    return max(p, label_permutation_p(pairs)) if is_uneven else p
+    return max(p, label_permutation_p(pairs)) if has_uneven_trials(pairs) else p
+
+
+def has_uneven_trials(pairs: Iterable[PairedCounts]) -> bool:
+    """Whether the numbers of completed trials differ in any case in which both sides completed one."""
+    return any(pair.both_completed and pair.first.completed != pair.second.completed for pair in pairs)
 
 
 def worst_differences(differences: Sequence[OpenDifference]) -> list[Fraction]:
