@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from benchkit.boards.choosing_batch import Wanted
     from benchkit.boards.job import Job
     from benchkit.boards.recording_batch import Recorded, Wished
+    from benchkit.boards.trace_replay import Asked
     from benchkit.running.live import Edges
 
 
@@ -146,7 +147,7 @@ def run_job(options: argparse.Namespace) -> int:
     from benchkit.boards.choosing_batch import batch_for, questions_of, refuse_blocked
     from benchkit.boards.job_pack import pack_of_job
     from benchkit.boards.recording_batch import record_batch
-    from benchkit.boards.settling import examine, settle
+    from benchkit.boards.settling import asked_in, examine, settle
     from benchkit.boards.solvers import check_systems, chosen_systems, take_env_file
     from benchkit.boards.telling import run_lines
 
@@ -163,7 +164,7 @@ def run_job(options: argparse.Namespace) -> int:
     questions = questions_of(found)
     recorded = record_batch(found, pack, questions, systems, wished_of(options, command, shard), edges)
     if shard is not None:
-        code = show_shard(found, shard, recorded, command)
+        code = show_shard(found, shard, recorded, command, asked_in(found, pack, questions))
     else:
         findings, board = settle(examine(found, pack, questions))
         put_lines(run_lines(findings, recorded, command))
@@ -249,7 +250,9 @@ def show(findings: "Findings", board: "Board") -> int:
 
 # --------------------------------------------------------------------------------------------------- many machines
 
-def show_shard(found: "FoundBatch", shard: "Shard", recorded: "Recorded", command: "Command") -> int:
+def show_shard(
+    found: "FoundBatch", shard: "Shard", recorded: "Recorded", command: "Command", asked: "Asked",
+) -> int:
     """What a shard holds, how its trace stands, and how to go on; exit code 1 if the trace does not hold."""
     from benchkit.boards.batch_shards import papers_of
     from benchkit.boards.board_text import verification_lines
@@ -259,7 +262,7 @@ def show_shard(found: "FoundBatch", shard: "Shard", recorded: "Recorded", comman
 
     papers = papers_of(found.folder, shard)
     log = read_log(papers.log)
-    verification = verify(log, papers.trace)
+    verification = verify(log, papers.trace, asked)
     put_lines(map(door.placed, shard_lines(found, log, recorded, command)))
     put_lines(verification_lines(verification))
     return door.DONE if verification.is_consistent else door.NO

@@ -55,6 +55,10 @@ follow from case and trace alone.
 Every message costs a step. One that is `unreadable` or `refused` (not sold, or dearer than what is left)
 costs no budget. `grounded` says that a purchase asked for something that had been seen.
 
+Before anybody is asked the whole menu is bought and looked at for the truth, with the message {"buy": name} or
+{"buy": name, "service": service}, the bare name, or "buy name". A pack in which none of these buys has one
+function more, `purchase(tool, service)`: the message that buys a tool, of one of its services or None.
+
 **Baselines** are handed `payload(case, geometry)` as view; those with `sees_truth` the whole case.
 
 **Leaks** are looked for in what a solver is shown, never in what it says: a right answer holds its truth.

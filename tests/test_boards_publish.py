@@ -168,6 +168,42 @@ class Publishing(BoardDoor):
         self.assertEqual(1, len({row["fingerprints"]["short"] for row in self.rows()}))
         self.assertEqual("0 fields changed in 0 of 24 rows\n", self.well(f"recompute {self.batch().name} --full"))
 
+    def test_a_truth_that_one_trial_bought_is_on_the_board_and_the_batch_is_not_published(self) -> None:
+        # what no gate foresees: a word that is not on the menu buys it, said once, in a trial that no page samples
+        put_pack(self.home, pack=PACK.replace('    if read(said) != "hint":', """\
+    if read(said) == "please":
+        return Turn("bought", "hint", ({"id": "h", "minute": 0, "text": f"Truth={case.expected}"},), 0.0, True)
+    if read(said) != "hint":"""))
+        self.asks_once()
+        told = self.well("run jobs/tiny.toml")
+        line = "solvers were shown what tells the truth or is later than now, 1 time"
+        what = "it was shown 'truth=even', which tells the truth"
+        for text in (told, (self.batch() / "board.md").read_text(), (self.batch() / "board.html").read_text()):
+            self.assertIn("olvers were shown what tells the truth or is later than now", text)
+            self.assertIn("trial 2 of case T-6 by robots:asker", text)
+        self.assertIn(what, told)
+        self.assertEqual(line, self.not_published()[0])
+        self.assertIn(what, self.not_published()[1])
+
+    def test_an_observation_later_than_now_that_one_trial_bought_is_not_published_either(self) -> None:
+        put_pack(self.home, pack=PACK.replace('    if read(said) != "hint":', """\
+    if read(said) == "please":
+        return Turn("bought", "hint", ({"id": "h", "minute": 7, "text": "it broke"},), 0.0, True)
+    if read(said) != "hint":"""))
+        self.asks_once()
+        self.well("run jobs/tiny.toml")
+        self.assertIn("it was shown that h is 7 minutes later than now", self.not_published()[1])
+
+    def asks_once(self) -> None:
+        """A robot that says a word that is on no menu once: in the second trial of the last question."""
+        robots = (self.home / "robots.py").read_text(encoding="utf-8").replace(
+            '        if self.name == "buyer"', """\
+        if self.name == "asker" and (request.trial, number, len(request.messages)) == (2, 6, 1):
+            right = "please"
+        if self.name == "buyer\"""")
+        (self.home / "robots.py").write_text(robots, encoding="utf-8")
+        self.job(geometry='"gated"', systems='["baselines:even", "robots:asker"]')
+
     def test_a_gated_batch_with_errors_is_published_too(self) -> None:
         self.job(geometry='"gated"', systems='["baselines:buyer", "robots:late"]')
         self.well("run jobs/tiny.toml")

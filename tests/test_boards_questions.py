@@ -11,6 +11,7 @@ from benchkit.basics.clock import Clock
 from benchkit.basics.errors import Surroundings, TrialError, Unusable
 from benchkit.basics.fields import Fields
 from benchkit.basics.values import JSON, Case, Reply, Request, Usage
+from benchkit.boards.exposure import leaked_terms
 from benchkit.boards.job import BatchGate, FromPack, FromTask, Job, JobLimits
 from benchkit.boards.llm_cache import CachedRewording, Rewording
 from benchkit.boards.pack import Baseline, Pack
@@ -24,7 +25,6 @@ from benchkit.boards.question_gates import (
     GateFigures,
     figures_of,
     figures_to_wire,
-    leaked_terms,
 )
 from benchkit.boards.questions import Questions, line_of, make_questions, read_questions, rules_of, write_questions
 from benchkit.boards.task_pack import pack_of_task
@@ -32,7 +32,7 @@ from benchkit.boards.usage import Tokens
 from benchkit.systems.system import Loaded
 from benchkit.tasks.cases import in_split, read_cases
 from benchkit.tasks.task import load_task
-from tests.boards_packs import PackTest
+from tests.boards_packs import PACK, PackTest
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDE = BatchGate(1, 1.0, 1.0)
@@ -98,6 +98,57 @@ class TheEmissionGate(PackTest):
             for tool in tools(case)]))
         self.assertEqual([("T-3", LEAK)], [(one.case, one.reason) for one in self.dropped(leaking, geometry="gated")])
         self.assertEqual((), self.dropped(leaking))
+
+    def test_what_can_be_bought_is_looked_at_for_the_truth_before_anybody_is_asked(self) -> None:
+        half = "its half is {case.input['number'] / 2}"
+        told = "return f\"{turn.error or turn.observations[0]['text']}."
+        for what, old, new, item in (
+            ("an observation", half, "truth={case.expected}", "a solver that buys hint"),
+            ("one that comes when it is bought again", half,
+             half + "{'' if len(steps) < 2 else ' truth=' + case.expected}", "a solver that buys hint"),
+            ("a name in an observation", '"service": "sums"', '"service": "sums", "truth=" + case.expected: 1',
+             "a solver that buys hint"),
+            ("the words for a purchase", told, told.replace("return f", "return 'truth=odd truth=even ' + f"),
+             "a solver that buys a message that buys nothing"),
+            ("a refusal", 'error="neither a word nor hint"', 'error="truth=" + case.expected',
+             "a solver that buys a message that buys nothing"),
+        ):
+            with self.subTest(what):
+                head, _, tail = PACK.rpartition(old)
+                pack = self.tiny(pack=head + new + tail)
+                found = self.dropped(pack, geometry="gated")
+                self.assertEqual({(f"T-{number}", LEAK) for number in range(1, 7)},
+                                 {(one.case, one.reason) for one in found})
+                self.assertIn(item, found[0].detail)
+                self.assertIn("truth=odd", found[0].detail)
+                self.assertEqual((), self.dropped(pack))
+
+    def test_what_was_observed_after_now_or_at_no_time_is_asked_of_nobody(self) -> None:
+        shown, bought = '{"id": "o1", "minute": 0,', '{"id": f"h{len(steps)}", "minute": 0,'
+        for old, new, geometry, detail in (
+            (shown, '{"id": "o1", "minute": 5,', "single", "o1 is 5 minutes later than now"),
+            (shown, '{"id": "o1", "minute": 0.5,', "gated", "o1 is 0.5 minutes later than now"),
+            (shown, '{"id": "o1",', "single", "o1 has no time: its minute is no number"),
+            (shown, '{"id": "o1", "minute": True,', "single", "o1 has no time: its minute is no number"),
+            ('"now": "12:00", ', "", "single", "the payload does not say when now is"),
+            (bought, '{"id": "h", "minute": 3,', "gated", "h is 3 minutes later than now, for who buys hint"),
+            (bought, '{"id": "h",', "gated", "h has no time: its minute is no number, for who buys hint"),
+        ):
+            with self.subTest(detail, geometry=geometry):
+                self.assertEqual(1, PACK.count(old))
+                found = self.dropped(self.tiny(pack=PACK.replace(old, new)), geometry=geometry)
+                self.assertEqual([(f"T-{number}", PROBLEM, detail) for number in range(1, 7)],
+                                 [(one.case, one.reason, one.detail) for one in found])
+
+    def test_a_menu_that_cannot_be_bought_is_named_until_the_pack_says_how(self) -> None:
+        strange = PACK.replace('!= "hint"', '!= "I take hint"')
+        with self.assertRaisesRegex(Unusable, "no message that is known buys hint, so it cannot be looked at .* "
+                                              r"purchase\(tool, service\)"):
+            self.dropped(self.tiny(pack=strange), geometry="gated")
+        said = '\ndef purchase(tool, service):\n    return f"I take {tool.name}"\n'
+        self.assertEqual((), self.dropped(self.tiny(pack=strange + said), geometry="gated"))
+        leaking = strange.replace("its half is {case.input['number'] / 2}", "truth={case.expected}") + said
+        self.assertEqual(6, len(self.dropped(self.tiny(pack=leaking), geometry="gated")))
 
     def test_a_question_that_repeats_another_is_dropped_and_the_first_kept(self) -> None:
         pack = self.tiny()

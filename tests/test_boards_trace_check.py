@@ -8,10 +8,12 @@ import sys
 import tempfile
 import unittest
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from benchkit.basics.canonical import close_line
+from benchkit.basics.clock import Clock
 from benchkit.basics.errors import Interrupted, Unusable
 from benchkit.basics.values import Cell, ErrorFacts, Failure, Reply
 from benchkit.boards import trace_invariants as named
@@ -21,7 +23,7 @@ from benchkit.boards.trace_events import event_of
 from benchkit.boards.trace_views import opening_of, sent_in
 from benchkit.running.plan import Selection
 from benchkit.trial_log.lines import TrialLine
-from tests.toy_game import ANSWER, CASES, LOOK, ROBOT, Batch, Robot, timed_out, toy_pack
+from tests.toy_game import ANSWER, CASES, LOOK, ROBOT, Batch, Robot, timed_out, toy_pack, turn
 
 ROOT = Path(__file__).resolve().parent.parent
 Events = list[dict[str, Any]]
@@ -194,6 +196,14 @@ BREAKS: dict[str, tuple[str, Callable[[Events], None]]] = {
     "another seed": (named.REQUESTS, set_data("trial/start", "seed", 1)),
     "a prompt signed anew": (named.REQUESTS, say_more_and_sign_it),
     "a price changed": (named.COSTS, set_data("tool/result", "cost", 2.0)),
+    "an observation changed that was bought": (
+        named.PLAYED, set_data("tool/result", "observation", [{"id": "o1", "minute": 0, "text": "blue, I think"}])),
+    "an observation left out of what was bought": (named.PLAYED, set_data("tool/result", "observation", [])),
+    "a purchase called grounded otherwise": (named.PLAYED, set_data("tool/result", "grounded", False)),
+    "another tool bought": (named.PLAYED, set_data("tool/result", "tool", "long look")),
+    "a refusal made up": (named.PLAYED, set_data("tool/result", "error", "sold out")),
+    "a time before the one before": (
+        named.TIMES, lambda events: of(events, "tool/call").update(ts="2020-01-01T00:00:00.000Z")),
     "another bill": (named.COSTS, set_data("trial/end", "cost", 0.0)),
     "tokens changed": (named.COSTS, set_data("assistant/message", "usage", {"prompt_tokens": 1})),
     "latency changed": (named.COSTS, set_data("assistant/message", "latency_s", 9.0)),
@@ -289,6 +299,25 @@ class BrokenOnPurpose(InAFolder):
         self.batch.log_path.write_bytes(b"".join(map(close_line, changed)))
         self.assertEqual(self.found(), {named.ANSWER})
 
+    def test_in_single_another_payload_is_found_though_no_request_covers_it(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            self.batch = Batch(Path(folder), Rules("single"))
+            self.batch.run({ROBOT: Robot([ANSWER, ANSWER])})
+            events = self.events()
+            set_data("trial/start", "payload", {"now": "12:00", "observations": []})(events)
+            self.put(events)
+            self.assertEqual({named.PLAYED}, self.found())
+
+    def test_a_purchase_that_the_question_did_not_give_is_found_in_every_field(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            self.batch = Batch(Path(folder))
+            self.batch.run({ROBOT: Robot()})
+            self.batch.pack = toy_pack(turn=lambda case, said, steps, left: replace(
+                turn(case, said, steps, left), tool="a glimpse", grounded=False))
+            told = [str(one) for one in self.batch.verified().violations]
+            self.assertEqual(2, len(told))
+            self.assertIn("grounded, tool of result 1.1 are not what turn gives", told[0])
+
     def test_spending_over_the_budget_is_found(self) -> None:
         from tests.toy_game import ToyTurn
         generous = toy_pack(turn=lambda case, said, steps, left:
@@ -320,6 +349,12 @@ class NoViolations(InAFolder):
         self.assertEqual(told, [("toy-1", 1, True), ("toy-2", 1, False), ("toy-1", 2, False)])
         self.assertEqual([one.key.attempt for one in self.batch.segments()], [1, 1, 2])
         self.assert_consistent(3)
+
+    def test_a_clock_that_is_put_back_makes_no_time_run_backwards(self) -> None:
+        wall = iter([1.8e9] * 5 + [1.7e9] * 1000)
+        self.batch.clock = Clock(monotonic=self.batch.clock.monotonic, wall=lambda: next(wall))
+        self.batch.run({ROBOT: Robot()})
+        self.assert_consistent(2)
 
     def test_systems_added_in_stages_share_the_trace(self) -> None:
         self.batch.run({ROBOT: Robot()})

@@ -21,6 +21,7 @@ from benchkit.boards.playing import Player, Timing
 from benchkit.boards.trace_check import Verification, verify
 from benchkit.boards.trace_file import TraceWriter
 from benchkit.boards.trace_reading import Segment, TraceReader, trace_damage_named_by
+from benchkit.boards.trace_replay import Asked
 from benchkit.running.engine import Witness
 from benchkit.running.order import Ended, Order, Surrounds
 from benchkit.running.plan import ALL, Ahead, Selection
@@ -195,7 +196,7 @@ class Batch:
         return read_log(self.log_path)
 
     def verified(self) -> Verification:
-        return verify(self.log(), self.trace_path)
+        return verify(self.log(), self.trace_path, Asked(self.pack, {case.id: case for case in self.cases}, self.rules))
 
     def segments(self) -> list[Segment]:
         reader = TraceReader(self.trace_path, trace_damage_named_by(self.log()))

@@ -16,6 +16,7 @@ from benchkit.basics.values import JSON
 from benchkit.boards.batch import PUBLISHED, Batch, FoundBatch
 from benchkit.boards.board_values import (
     ALTERED,
+    EXPOSED,
     MIXED,
     OPEN,
     SCORING,
@@ -38,7 +39,7 @@ from benchkit.boards.question_gates import GateFigures
 from benchkit.boards.samples import readable_word, sampled_cases
 from benchkit.boards.solver_facts import Gathered, agreements_of, facts_of
 from benchkit.boards.standings import ranking_of, records_of, tracks_of
-from benchkit.boards.trace_check import Verification
+from benchkit.boards.trace_check import Verification, Violation
 from benchkit.reports.figures_as_text import percent
 from benchkit.trial_log.lines import SessionLine
 from benchkit.trial_log.reader import TrialLog
@@ -123,13 +124,14 @@ def _banners(findings: Findings) -> Iterator[Banner]:
     if findings.pack.synthetic is not None:
         yield Banner(SYNTHETIC, findings.pack.synthetic)
     if not verification.is_consistent:
-        more = verification.count - len(verification.violations[:MOST_VIOLATIONS])
-        details = [str(one) for one in verification.violations[:MOST_VIOLATIONS]]
-        details += [f"and {more} more"] if more else []
         yield Banner(TRACE, f"{verification.headline}. What solvers saw, said or paid is not what the log says; no "
                             "figure here can be trusted, and the batch cannot be published. Put the files back as they "
-                            "were, or begin another batch.", tuple(details),
+                            "were, or begin another batch.", _first_of(verification.violations, verification.count),
                      str(Command(PROG, ("run", usual_file(findings.found.batch.job.name), "--fresh"))))
+    if verification.exposed_count:
+        yield Banner(EXPOSED, f"{verification.exposed_line}. What they answered shows nothing, and the batch cannot be "
+                              "published. Mend the pack, and begin another batch.",
+                     _first_of(verification.exposed, verification.exposed_count))
     if findings.altered:
         yield Banner(ALTERED, "The questions are not as this batch was made with. Answers were judged by the altered "
                               "ones.", tuple(findings.altered))
@@ -145,6 +147,13 @@ def _banners(findings: Findings) -> Iterator[Banner]:
     yield from _unread(findings)
     if findings.left or (findings.never_run and findings.found.batch.status != PUBLISHED):
         yield _open(findings)
+
+
+def _first_of(violations: Sequence[Violation], count: int) -> tuple[str, ...]:
+    """As many as a board names, and how many more there are."""
+    named = violations[:MOST_VIOLATIONS]
+    more = count - len(named)
+    return (*map(str, named), *([f"and {more} more"] if more else []))
 
 
 def _unread(findings: Findings) -> Iterator[Banner]:

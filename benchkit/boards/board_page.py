@@ -18,7 +18,7 @@ from benchkit.boards.board_page_making import making_part
 from benchkit.boards.board_page_parts import STATUS_TONES, line
 from benchkit.boards.board_page_ranking import ranking_part, tracks_part
 from benchkit.boards.board_page_samples import samples_part
-from benchkit.boards.board_values import OPEN, SYNTHETIC, TRACE, Banner, Board
+from benchkit.boards.board_values import EXPOSED, OPEN, SYNTHETIC, TRACE, Banner, Board
 from benchkit.boards.board_words import banner_text, footer_of, status_of, title_of
 from benchkit.pages.document import Page, Section, document
 from benchkit.pages.html import Html, joined
@@ -26,7 +26,7 @@ from benchkit.pages.marks import Tone, badge
 from benchkit.pages.parts import bullets, callout, code, paragraph
 
 MOST_DETAILS = 50
-_TONES = {TRACE: Tone.FAIL, SYNTHETIC: Tone.PLAIN, OPEN: Tone.INCOMPLETE}
+_TONES = {TRACE: Tone.FAIL, EXPOSED: Tone.FAIL, SYNTHETIC: Tone.PLAIN, OPEN: Tone.INCOMPLETE}
 
 
 def board_page(board: Board) -> Iterator[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from benchkit.basics.names import shown_line
-from benchkit.boards.board_values import SYNTHETIC, TRACE, Board, Standing
+from benchkit.boards.board_values import EXPOSED, SYNTHETIC, TRACE, Board, Standing
 from benchkit.boards.board_words import interval_of, share_of
 from benchkit.boards.trace_check import Verification
 from benchkit.boards.trace_reading import MEND
@@ -36,6 +36,8 @@ def _verification(verification: Verification) -> Iterator[str]:
         yield f"  and {more} more"
     if not verification.is_consistent:
         yield f"  {MEND}"
+    yield from ([verification.exposed_line] if verification.exposed_count else [])
+    yield from (f"  {one}" for one in verification.exposed)
     if verification.abandoned:
         yield f"  {verification.abandoned_line}"
 
@@ -53,7 +55,7 @@ def _ranking(board: Board) -> Iterator[str]:
         yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
     yield from _notes(board.ranking)
     for banner in board.banners:
-        if banner.code not in (SYNTHETIC, TRACE):
+        if banner.code not in (EXPOSED, SYNTHETIC, TRACE):
             yield banner.text + (f" {'; '.join(banner.details)}" if banner.details else "")
             if banner.command is not None:
                 yield f"  {banner.command}"

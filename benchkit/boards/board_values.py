@@ -18,8 +18,8 @@ from benchkit.statistics.intervals import Interval
 from benchkit.statistics.ranking import RankSet
 
 SYNTHETIC, ALTERED, SCORING, TRACE, OPEN = "synthetic", "altered", "scoring changed", "trace violations", "open"
-MIXED, UNREAD = "two scorings", "unreadable"
-BANNERS = (SYNTHETIC, TRACE, ALTERED, MIXED, SCORING, UNREAD, OPEN)
+MIXED, UNREAD, EXPOSED = "two scorings", "unreadable", "exposed"
+BANNERS = (SYNTHETIC, TRACE, EXPOSED, ALTERED, MIXED, SCORING, UNREAD, OPEN)
 """The codes of banners, in the order in which they stand."""
 
 

@@ -78,7 +78,7 @@ def game_of(pack: Pack, case: Case, rules: Rules) -> Game:
                      steps=prices.steps if rules.steps is None else rules.steps)
     prompt = checked_prompt(
         place, lambda: pack.messages(payload, prices.budget, prices.steps), lambda: pack.schema(payload))
-    tools = _json(place, "tools", lambda: _menu(_market(pack).tools(case)))
+    tools = _json(place, "tools", lambda: _menu(market_of(pack).tools(case)))
     opening = Opening(payload, prompt.schema, cast("list[JSON]", tools), prices.to_wire())
     return Game(case, rules.geometry, opening, replace(prompt, ask=opening.ask(prompt.messages)), prices.budget,
                 prices.steps, pack.market, place)
@@ -104,16 +104,16 @@ def play(game: Game, say: Say, note: Note = lambda number, said, turn: None) -> 
     cost = 0.0
     for number in range(1, game.messages_left):
         said = say(number, tuple(talk))
-        turn = _turn(game, said, steps, game.budget - cost)
+        turn = turn_of(game, said, steps, game.budget - cost)
         if turn.kind == "answer":
             return Played(said, True, tuple(steps), cost)
         note(number, said, turn)
         cost += turn.cost
         steps.append(Step(said, turn.observations, turn.cost, turn.grounded, turn.error))
         talk += [{"role": "assistant", "content": said},
-                 {"role": "user", "content": _reply(game, turn, game.budget - cost, game.messages_left - number)}]
+                 {"role": "user", "content": reply_of(game, turn, game.budget - cost, game.messages_left - number)}]
     said = say(game.messages_left, tuple(talk))
-    return Played(said, game.market is None or _turn(game, said, steps, game.budget - cost).kind == "answer",
+    return Played(said, game.market is None or turn_of(game, said, steps, game.budget - cost).kind == "answer",
                   tuple(steps), cost)
 
 
@@ -123,18 +123,21 @@ def observations_in(payload: JSON) -> tuple[Mapping[str, JSON], ...]:
     return tuple(one for one in found if isinstance(one, Mapping)) if isinstance(found, list | tuple) else ()
 
 
-def _market(source: Pack | Game) -> Market:
+def market_of(source: Pack | Game) -> Market:
+    """What is for sale. Raises RuntimeError in `single`, where nothing is."""
     if source.market is None:
         raise RuntimeError("nothing is for sale in this geometry")
     return source.market
 
 
-def _turn(game: Game, said: str, steps: Sequence[Step], left: float) -> Turn:
-    return _made(game.place, "turn", lambda: _market(game).turn(game.case, said, tuple(steps), left))
+def turn_of(game: Game, said: str, steps: Sequence[Step], left: float) -> Turn:
+    """What one message amounts to, with so much budget left. Raises Unusable where the pack fails."""
+    return _made(game.place, "turn", lambda: market_of(game).turn(game.case, said, tuple(steps), left))
 
 
-def _reply(game: Game, turn: Turn, left: float, steps_left: int) -> str:
-    return _made(game.place, "reply", lambda: _market(game).reply(turn, left, steps_left))
+def reply_of(game: Game, turn: Turn, left: float, steps_left: int) -> str:
+    """The message that follows what was no answer. Raises Unusable where the pack fails."""
+    return _made(game.place, "reply", lambda: market_of(game).reply(turn, left, steps_left))
 
 
 def _menu(tools: Iterable[Tool]) -> JSON:

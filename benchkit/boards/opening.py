@@ -25,6 +25,11 @@ class Opening:
     tools: Sequence[JSON] | None = None
     prices: Mapping[str, JSON] | None = None
 
+    @property
+    def parts(self) -> Sequence[JSON]:
+        """All of it as JSON."""
+        return [self.payload, self.schema, self.tools, self.prices]
+
     def ask(self, messages: Sequence[Message]) -> str:
         """What is asked with these messages, whoever answers: 16 hex digits."""
         if self.tools is None:

@@ -78,12 +78,16 @@ class PriceList:
 
 @dataclass(frozen=True, slots=True)
 class Market:
-    """What a pack has for the geometry `gated`."""
+    """What a pack has for the geometry `gated`. `purchase` gives the message that buys a tool (of a service, or None).
+
+    Where it is None, one of the usual messages does (menu.py).
+    """
 
     prices: PriceList
     tools: Callable[[Case], Sequence[Tool]]
     turn: Callable[[Case, str, Sequence[Step], float], Turn]
     reply: Callable[[Turn, float, int], str]
+    purchase: Callable[[Tool, str | None], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,7 @@ class Pack:
     schema     (payload) -> the JSON schema of one message of the solver, or None
     market     None where questions can be asked in `single` only
     synthetic  one line that stands wherever a question is shown; None if all is real
+    is_timed   its payloads say when now is, and its observations when they were made; those of a task do not
     """
 
     module: str
@@ -152,6 +157,7 @@ class Pack:
     market: Market | None
     tracks: tuple[Track, ...]
     baselines: Mapping[str, Baseline]
+    is_timed: bool = True
 
     @property
     def geometries(self) -> tuple[str, ...]:

@@ -112,7 +112,8 @@ class _Reading:
         listed = self.function("prices")()
         prices = PriceList(str(listed.unit), float(listed.budget), int(listed.steps),
                            {str(name): float(cost) for name, cost in listed.prices.items()})
-        return Market(prices, self.function("tools"), self.function("turn"), self.function("reply"))
+        purchase = self.function("purchase") if hasattr(self.module, "purchase") else None
+        return Market(prices, self.function("tools"), self.function("turn"), self.function("reply"), purchase)
 
     def source(self, name: str) -> str:
         """The text of the module that a constant names."""

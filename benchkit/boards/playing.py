@@ -116,9 +116,7 @@ class _Trial:
         """A message that was no answer: it is a call, as it was written, and has a result whatever came of it."""
         call_id = f"{number}.1"
         self.trace.emit(number, CALL, {"call_id": call_id, "arguments": said})
-        self.trace.emit(number, RESULT, {
-            "call_id": call_id, "observation": [dict(one) for one in turn.observations], "cost": turn.cost,
-            "grounded": turn.grounded, "tool": turn.tool, "error": turn.error})
+        self.trace.emit(number, RESULT, result_data(call_id, turn))
         self.cost += turn.cost
 
     def end(self, played: Played) -> Reply:
@@ -162,6 +160,12 @@ class _Trial:
 
     def _close(self, ended: str) -> None:
         self.trace.emit(self.step, END, {"ended": ended, "messages": len(self.replies), "cost": self.cost})
+
+
+def result_data(call_id: str, turn: Turn) -> dict[str, JSON]:
+    """The `data` of a tool/result: what a message that was no answer brought."""
+    return {"call_id": call_id, "observation": [dict(one) for one in turn.observations], "cost": turn.cost,
+            "grounded": turn.grounded, "tool": turn.tool, "error": turn.error}
 
 
 def message_data(reply: Reply, request: str | None) -> dict[str, JSON]:

@@ -117,6 +117,9 @@ def _of_answers(found: FoundBatch, pack: Pack, questions: KeptQuestions) -> Iter
     if not findings.verification.is_consistent:
         yield findings.verification.headline
         yield from map(str, findings.verification.violations)
+    if findings.verification.exposed_count:
+        yield findings.verification.exposed_line
+        yield from map(str, findings.verification.exposed)
     if findings.left:
         yield (f"{findings.left} of {len(findings.evaluation.rows)} planned cells {are(findings.left)} not run; "
                f"go on with python3 board.py run {usual_file(found.batch.job.name)}")

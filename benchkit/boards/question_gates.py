@@ -7,24 +7,25 @@ already solves. Pure. What does not live here: making questions (questions.py) a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import cast
 
-from benchkit.basics.canonical import canonical, digest
+from benchkit.basics.canonical import digest
 from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
 from benchkit.basics.names import are, shown_line
 from benchkit.basics.values import JSON, Case, Message
+from benchkit.boards.exposure import leaked_terms, of_pack, text_of, untimely, untimely_payload
 from benchkit.boards.game import Game, Rules, game_of, play
 from benchkit.boards.job import BatchGate
 from benchkit.boards.judging import Scores, UnjudgedError, scores_of
+from benchkit.boards.menu import sold_in
 from benchkit.boards.pack import Baseline, Pack
 from benchkit.reports.figures_as_text import percent
 from benchkit.statistics.figures import figure
 from benchkit.statistics.intervals import headline
 
-_Made = TypeVar("_Made")
 PROBLEM, NO_ANSWER, LEAK, REPEAT = "problem", "no answer", "leak", "repeat"
 REASONS = (PROBLEM, NO_ANSWER, LEAK, REPEAT)
 SEED = 1001
@@ -89,24 +90,9 @@ def emission_gate(pack: Pack, cases: Sequence[Case], rules: Rules) -> Emitted:
     return Emitted(tuple(games), tuple(dropped))
 
 
-def leaked_terms(pack: Pack, case: Case, text: str) -> tuple[str, ...]:
-    """The truth terms of a case that stand in a text, however cased."""
-    folded = text.casefold()
-    return tuple(term for term in _of_pack(pack, case, "truth_terms", lambda: pack.truth_terms(case))
-                 if term.casefold() in folded)
-
-
 def right_word(pack: Pack, case: Case) -> str:
     """The answer of a case in one word. Raises Unusable where the pack has none."""
-    return _of_pack(pack, case, "answer_key", lambda: pack.answer_key(case))
-
-
-def _of_pack(pack: Pack, case: Case, what: str, make: Callable[[], _Made]) -> _Made:
-    try:
-        return make()
-    except (Exception, SystemExit) as error:
-        raise Unusable(f"pack {pack.module}, case {shown_line(case.id, 80)}: {what} raised "
-                       f"{type(error).__name__}: {shown_line(str(error))}") from error
+    return of_pack(pack, case, "answer_key", lambda: pack.answer_key(case))
 
 
 def gate_figures(pack: Pack, emitted: Emitted, gate: BatchGate) -> GateFigures:
@@ -119,7 +105,7 @@ def gate_figures(pack: Pack, emitted: Emitted, gate: BatchGate) -> GateFigures:
 
 
 def _wrong_by_itself(pack: Pack, case: Case) -> Iterator[Dropped]:
-    problems = _of_pack(pack, case, "problems", lambda: list(pack.problems(case)))
+    problems = of_pack(pack, case, "problems", lambda: list(pack.problems(case)))
     answer = None if problems else right_word(pack, case)
     yield from (Dropped(case.id, PROBLEM, shown_line(str(problem))) for problem in problems)
     if not isinstance(answer, str) or not answer:
@@ -130,8 +116,12 @@ def _wrong_as_shown(
     pack: Pack, game: Game, payloads: Mapping[str, str], asks: Mapping[str, str],
 ) -> Iterator[Dropped]:
     case = game.case.id
+    untimely_ones = untimely_payload(game.opening.payload) if pack.is_timed else ()
+    yield from (Dropped(case, PROBLEM, what) for what in untimely_ones)
     for term in leaked_terms(pack, game.case, _shown(game)):
         yield Dropped(case, LEAK, f"a solver is shown {shown_line(term, 100)!r}")
+    if game.market is not None:
+        yield from _wrong_for_sale(pack, game)
     payload = digest(game.opening.payload)
     if payload in payloads:
         yield Dropped(case, REPEAT, f"its payload is that of {payloads[payload]}")
@@ -139,11 +129,20 @@ def _wrong_as_shown(
         yield Dropped(case, REPEAT, f"it asks what {asks[game.prompt.ask]} asks")
 
 
+def _wrong_for_sale(pack: Pack, game: Game) -> Iterator[Dropped]:
+    """What must not be shown, and can be bought."""
+    for sold in sold_in(game):
+        item = shown_line(sold.item, 60)
+        yield from (Dropped(game.case.id, PROBLEM, f"{what}, for who buys {item}")
+                    for what in untimely(sold.turn.observations))
+        for term in leaked_terms(pack, game.case, text_of([*sold.turn.observations, *sold.told])):
+            yield Dropped(game.case.id, LEAK, f"a solver that buys {item} is shown {shown_line(term, 100)!r}")
+
+
 def _shown(game: Game) -> str:
-    """All that a solver is handed at the start: as JSON, and each message as it is read."""
+    """All that a solver is handed at the start."""
     opening = game.opening
-    asked: JSON = [opening.payload, list(game.prompt.messages), opening.schema, list(opening.tools or ())]
-    return "\n".join([canonical(asked), *(message["content"] for message in game.prompt.messages)])
+    return text_of([opening.payload, list(game.prompt.messages), opening.schema, list(opening.tools or ())])
 
 
 def _reasons_to_block(figures: GateFigures, gate: BatchGate) -> Iterator[str]:

@@ -26,9 +26,10 @@ from benchkit.boards.board_values import (
 )
 from benchkit.boards.eval_rows import Row
 from benchkit.boards.evaluation import Evaluation, Evidence
+from benchkit.boards.exposure import leaked_terms
 from benchkit.boards.game import observations_in
 from benchkit.boards.pack import Pack
-from benchkit.boards.question_gates import leaked_terms, right_word
+from benchkit.boards.question_gates import right_word
 from benchkit.boards.solver_facts import UNREADABLE
 from benchkit.boards.trace_events import CALL, MESSAGE, RESULT, SYSTEM, USER, Event
 from benchkit.boards.trace_reading import Segment, TraceReader, trace_damage_named_by

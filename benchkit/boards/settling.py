@@ -39,10 +39,11 @@ from benchkit.boards.evaluation import (
 )
 from benchkit.boards.fingerprints import scoring_of
 from benchkit.boards.pack import Pack
-from benchkit.boards.questions import KeptQuestions
+from benchkit.boards.questions import KeptQuestions, rules_of
 from benchkit.boards.solver_facts import gather
 from benchkit.boards.standings import sees_truth
 from benchkit.boards.trace_check import verify
+from benchkit.boards.trace_replay import Asked
 from benchkit.disk.whole_files import same_bytes, write_whole
 
 
@@ -53,11 +54,16 @@ def examine(found: FoundBatch, pack: Pack, questions: KeptQuestions, before: Bef
     """
     log, trace = recorded_log(found), found.folder / TRACE
     evidence = Evidence(log, trace, questions.cases)
-    verification = verify(log, trace)
+    verification = verify(log, trace, asked_in(found, pack, questions))
     evaluation = evaluate(evidence, pack, rows_that_stand(found, pack) if before is None else before)
     hidden = hidden_systems(found, pack, log.planned().systems)
     return Findings(found, pack, evidence, evaluation.without(hidden), verification, gather(log, pack),
                     questions.altered)
+
+
+def asked_in(found: FoundBatch, pack: Pack, questions: KeptQuestions) -> Asked:
+    """The questions of a batch as the trace is held against them."""
+    return Asked(pack, {case.id: case for case in questions.cases}, rules_of(found.batch.job))
 
 
 def rows_that_stand(found: FoundBatch, pack: Pack) -> Before:

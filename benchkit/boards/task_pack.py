@@ -41,7 +41,8 @@ def pack_of_task(task: Task, cases: Sequence[Case], gates: Sequence[str] = ()) -
         answer_key=lambda case: _word_of(case.expected), said_key=_said_key,
         payload=lambda case, geometry: _payload(task, case), messages=_messages,
         schema=lambda view: task.schema(), market=None,
-        tracks=tuple(_track(task, name, name in gates) for name in checks), baselines=_baselines(task, cases))
+        tracks=tuple(_track(task, name, name in gates) for name in checks), baselines=_baselines(task, cases),
+        is_timed=False)
 
 
 def _check_names(task: Task, case: Case) -> tuple[str, ...]:

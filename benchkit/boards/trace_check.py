@@ -1,4 +1,5 @@
-"""Whether a trace agrees with itself and with the log beside it: the model could see it if and only if it was logged.
+"""Whether a trace agrees with itself, with the log beside it and with its questions: the model could see it if and only
+if it was logged, and saw what it had to.
 
 A segment without a trial line is abandoned (a kill or a signal came before the line) and counted, if it is the last of
 its session: a session ends with it. Any other had a line once: its answer was taken out of the log, a violation.
@@ -15,7 +16,17 @@ from pathlib import Path
 from benchkit.basics.names import are, count_of, shown_line
 from benchkit.basics.values import JSON, Cell
 from benchkit.boards.trace_events import SegmentKey
-from benchkit.boards.trace_invariants import LINES, SEGMENTS, SEQ, Due, due_of, gaps_in, violations_of
+from benchkit.boards.trace_invariants import (
+    LINES,
+    PLAYED,
+    SEGMENTS,
+    SEQ,
+    TIMES,
+    Due,
+    due_of,
+    gaps_in,
+    violations_of,
+)
 from benchkit.boards.trace_reading import (
     FoundDamage,
     Segment,
@@ -24,6 +35,7 @@ from benchkit.boards.trace_reading import (
     trace_size,
     trial_keys,
 )
+from benchkit.boards.trace_replay import SHOWN, Asked, played_otherwise
 from benchkit.trial_log.lines import SystemLine, TrialLine
 from benchkit.trial_log.reader import TrialLog, read_log
 
@@ -33,7 +45,7 @@ MOST_NAMED = 200
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """An invariant (one of trace_invariants.INVARIANTS) that does not hold, where, and what was found there."""
+    """What must hold and does not (of trace_invariants.INVARIANTS, or SHOWN), where, and what was found."""
 
     invariant: str
     place: str
@@ -47,13 +59,16 @@ class Violation:
 class Verification:
     """What came of looking: segments that belong to a trial line, those abandoned, and what does not hold.
 
-    `count` is of all violations; `violations` are the first MOST_NAMED of them.
+    `count` is of all violations; `violations` are the first MOST_NAMED of them. `exposed` are the first MOST_NAMED
+    findings of what must not be shown, `exposed_count` is of all: the trace may be true, and the questions are bad.
     """
 
     segments: int
     abandoned: int
     count: int
     violations: tuple[Violation, ...]
+    exposed: tuple[Violation, ...] = ()
+    exposed_count: int = 0
 
     @property
     def is_consistent(self) -> bool:
@@ -64,6 +79,12 @@ class Verification:
     def headline(self) -> str:
         """The one line that says how it stands."""
         return "trace self-consistent" if self.is_consistent else f"trace invariant violations: {self.count}"
+
+    @property
+    def exposed_line(self) -> str:
+        """That something was shown that must not be, in words; nothing where nothing was."""
+        return "" if not self.exposed_count else (
+            f"solvers were shown what tells the truth or is later than now, {count_of(self.exposed_count, 'time')}")
 
     @property
     def abandoned_line(self) -> str:
@@ -81,11 +102,28 @@ class _Findings:
     sessions: frozenset[str] = frozenset()
     abandoned: dict[str, SegmentKey] = field(default_factory=dict)
     matched: set[SegmentKey] = field(default_factory=set)
+    exposed: list[Violation] = field(default_factory=list)
+    exposed_count: int = 0
+    last_at: dict[str, str] = field(default_factory=dict)
 
     def add(self, invariant: str, place: str, what: str) -> None:
         self.count += 1
         if len(self.found) < MOST_NAMED:
             self.found.append(Violation(invariant, place, what))
+
+    def is_exposed(self, place: str, what: str) -> None:
+        self.exposed_count += 1
+        if len(self.exposed) < MOST_NAMED:
+            self.exposed.append(Violation(SHOWN, place, what))
+
+    def times_of(self, segment: Segment) -> None:
+        """The events of a session stand in the order of time, over all its trials."""
+        session, place = segment.key.session, place_of(segment.key)
+        for event in segment.events:
+            last = self.last_at.get(session, "")
+            if event.at < last:
+                self.add(TIMES, place, f"event {event.seq} is of {event.at}, and one before it of {last}")
+            self.last_at[session] = event.at
 
     def goes_on(self, session: str) -> None:
         """A session has another segment: what seemed its end was not."""
@@ -106,8 +144,12 @@ class _Findings:
         self.add(LINES, found.where, f"{count_of(length, 'byte')} {are(length)} no whole line")
 
 
-def verify(log: TrialLog, trace: Path) -> Verification:
-    """Hold a trace against its log. Raises Unusable for a trace that is not there, or holds what no event can be."""
+def verify(log: TrialLog, trace: Path, asked: Asked | None = None) -> Verification:
+    """Hold a trace against its log, and against the questions that were asked where they are known.
+
+    Raises Unusable for a trace that is not there, or holds what no event can be, and where the pack cannot say what
+    must not be shown.
+    """
     due, findings = _due_of(log), _Findings(sessions=frozenset(session.id for session in log.sessions))
     reader = TraceReader(trace, trace_damage_named_by(log))
     # in this order: what was in the trace by then has its line in the log by now, the trial under way apart
@@ -116,12 +158,17 @@ def verify(log: TrialLog, trace: Path) -> Verification:
     try:
         for segment in reader.segments(findings.damaged, end=end):
             if segment.key not in since:
+                line, before = due.get(segment.key), findings.count
+                findings.times_of(segment)
                 _take(segment, due, findings)
+                if asked is not None:
+                    _hold_against_question(segment, asked, line, findings, is_sound=findings.count == before)
     finally:
         reader.close()
     for key in due:
         findings.add(SEGMENTS, place_of(key), "its trial line has no segment")
-    return Verification(len(findings.matched), len(findings.abandoned), findings.count, tuple(findings.found))
+    return Verification(len(findings.matched), len(findings.abandoned), findings.count, tuple(findings.found),
+                        tuple(findings.exposed), findings.exposed_count)
 
 
 def _recorded_since(log: TrialLog, due: Container[SegmentKey]) -> frozenset[SegmentKey]:
@@ -151,6 +198,20 @@ def _due_of(log: TrialLog) -> dict[SegmentKey, Due]:
             key = SegmentKey(session, Cell(system, case, line.cell.trial), line.attempt)
             due[key] = due_of(line, settings.get(system, {}))
     return due
+
+
+def _hold_against_question(
+    segment: Segment, asked: Asked, line: Due | None, findings: _Findings, *, is_sound: bool,
+) -> None:
+    """Look at what a trial was shown, and play it again where all else of it holds: else that says nothing new."""
+    game = asked.game_of(segment, line.request if line else None, line.settings if line else {})
+    if game is None:
+        return
+    place = place_of(segment.key)
+    for what in played_otherwise(segment, game) if is_sound else ():
+        findings.add(PLAYED, place, what)
+    for what in asked.exposed_in(segment, game):
+        findings.is_exposed(place, what)
 
 
 def _take(segment: Segment, due: dict[SegmentKey, Due], findings: _Findings) -> None:

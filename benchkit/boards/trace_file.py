@@ -25,7 +25,7 @@ from benchkit.trial_log.reader import TrialLog
 class TraceWriter:
     """The one writer of a trace: the companion of a session, and where its players put their events.
 
-    `stamp` gives the time of an event, in UTC.
+    `stamp` gives the time of an event, in UTC; where a clock was put back, an event has the time of the one before it.
     """
 
     def __init__(self, path: Path, stamp: Callable[[], str], calls: DiskCalls | None = None) -> None:
@@ -35,6 +35,7 @@ class TraceWriter:
         self._session = ""
         self._key: SegmentKey | None = None
         self._geometry, self._next_seq, self._is_closed = "", 0, True
+        self._last_at = ""
 
     def begin(self, session: str, log: TrialLog) -> tuple[Damage, ...]:
         """Go on behind what is there; the damage that the session line has to name.
@@ -69,7 +70,8 @@ class TraceWriter:
         """Put an event into the file. Raises Surroundings where that fails, Unusable for what no reader would take."""
         if self._file is None or self._key is None or self._is_closed:
             raise RuntimeError("an event stands between the start of a trial and its end")
-        event = Event(self._key, self._next_seq, self._stamp(), self._geometry, step, kind, data)
+        self._last_at = max(self._last_at, self._stamp())
+        event = Event(self._key, self._next_seq, self._last_at, self._geometry, step, kind, data)
         self._file.write(self._readable(event))
         self._next_seq += 1
         self._is_closed = kind == END

@@ -37,7 +37,9 @@ CALLS = "every result answers a call, and every call has one"
 REQUESTS = "messages rebuilt from the events hash to the request that was sent"
 COSTS = "costs add up to what was billed"
 ANSWER = "the answer judged is the last message"
-INVARIANTS = (LINES, SEGMENTS, SEQ, ORDER, CALLS, REQUESTS, COSTS, ANSWER)
+TIMES = "the times of a session do not run backwards"
+PLAYED = "what a solver is shown is what its question gives for what it said"
+INVARIANTS = (LINES, SEGMENTS, SEQ, ORDER, CALLS, REQUESTS, COSTS, ANSWER, TIMES, PLAYED)
 _TINY = 1e-9
 
 
