@@ -15,6 +15,7 @@ from benchkit.basics.names import shown_line
 from benchkit.basics.values import Reply, Request
 from benchkit.boards.usage import Tokens, tokens_of
 from benchkit.disk.whole_files import read_whole, shown_path, write_whole
+from benchkit.systems.keeping import answered
 
 if TYPE_CHECKING:
     from benchkit.basics.clock import Clock
@@ -51,7 +52,11 @@ class CachedRewording:
                                f"{shown_line(prompt, 60)!r}; run once without --offline")
         reply = self._ask(prompt)
         self.used += tokens_of([reply.usage])
-        write_whole(path, [reply.output.encode("utf-8")])
+        try:
+            write_whole(path, [reply.output.encode("utf-8")])
+        except UnicodeEncodeError:
+            raise Surroundings(f"{shown_line(self._system, 80)} was to reword the questions, and gave a text with a "
+                               "lone surrogate, which no file can hold") from None
         return reply.output
 
 
@@ -79,7 +84,7 @@ class Rewording:
         request = Request("rewording", 1, 1, SEED, [{"role": "user", "content": prompt}], None,
                           self._clock.monotonic() + self._timeout_s)
         try:
-            return self._system.answer(request)
+            return answered(self._system, request)
         except TrialError as error:
             raise Surroundings(f"{shown_line(self._name, 80)} was to reword the questions, and did not answer: "
                                f"{error.message}") from error

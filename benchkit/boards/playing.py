@@ -17,6 +17,7 @@ from benchkit.boards.game import Game, Played, play
 from benchkit.boards.pack import Turn
 from benchkit.boards.sums import bill_of
 from benchkit.boards.trace_events import ATTEMPT, CALL, END, ERROR, MESSAGE, RESULT, START, SYSTEM, USER
+from benchkit.systems.keeping import answered
 from benchkit.systems.system import Loaded, System
 from benchkit.trial_log.parts import fields_of_timings, fields_of_usage, rounded
 
@@ -137,7 +138,7 @@ class _Trial:
     def _ask(self, asked: Request, bound: str) -> Reply:
         start = self.timing.clock.monotonic()
         try:
-            reply = self.system.answer(asked)
+            reply = answered(self.system, asked)
         except TrialError as error:
             self.trace.emit(self.step, ATTEMPT, {
                 "text": error.partial, "request": bound, "error": error.type, "message": error.message,

@@ -172,7 +172,7 @@ def _connection_error(answer: Answer, partial: str | None) -> TrialError | None:
 
 def too_large(partial: str | None) -> TrialError:
     """The error for a reply without measure; its partial text is cut to what a reply may have."""
-    kept = None if partial is None else partial.encode("utf-8")[:MOST_TEXT_BYTES].decode("utf-8", "ignore")
+    kept = None if partial is None else partial.encode("utf-8", "replace")[:MOST_TEXT_BYTES].decode("utf-8", "ignore")
     return TrialError("ReplyTooLarge", f"the reply is larger than {MOST_TEXT_BYTES // 1024} KiB", kept)
 
 

@@ -35,3 +35,8 @@ def what_came(answer: Answer) -> str:
     if answer.ending is Ending.TIMEOUT:
         return "no answer in time"
     return answer.detail or answer.ending.value
+
+
+def tokens_of(value: JSON) -> int | None:
+    """A number of tokens that a server gives; None where it gives another thing."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

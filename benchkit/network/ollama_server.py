@@ -13,7 +13,7 @@ from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON
 from benchkit.network.calls import Call, Ending
 from benchkit.network.exchange import Answer, Client
-from benchkit.network.looking import NoAnswer, json_fields, what_came
+from benchkit.network.looking import NoAnswer, json_fields, tokens_of, what_came
 
 OLDEST = (0, 13, 0)
 """Older versions take no notice of `truncate: false` and `shift: false`, and cut a long prompt without a word."""
@@ -102,7 +102,7 @@ def running(client: Client, tag: str, deadline: float) -> Running | None:
         if tag in (entry.get("name"), entry.get("model")):
             length = entry.get("context_length")
             details = {**_details(entry), **{key: entry[key] for key in ("size", "size_vram") if key in entry}}
-            return Running(length if isinstance(length, int) and length > 0 else None, details)
+            return Running(tokens_of(length), details)
     return None
 
 

@@ -16,7 +16,7 @@ from benchkit.basics.values import JSON
 from benchkit.network.calls import Call
 from benchkit.network.exchange import Client
 from benchkit.network.host import Address
-from benchkit.network.looking import NoAnswer, json_fields, what_came
+from benchkit.network.looking import NoAnswer, json_fields, tokens_of, what_came
 
 _SERVERS = {"llamacpp": "llama.cpp", "vllm": "vllm", "sglang": "sglang", "library": "ollama"}
 _META = ("n_params", "size", "n_vocab", "ftype")
@@ -91,7 +91,7 @@ def props(client: Client, deadline: float) -> Props | None:
     if isinstance(path, str) and path:
         facts["file"] = name_only(path, always=True)
     build = fields.get("build_info")
-    return Props(shown_line(build, 80) if isinstance(build, str) else None, facts, _tokens(defaults.get("n_ctx")))
+    return Props(shown_line(build, 80) if isinstance(build, str) else None, facts, tokens_of(defaults.get("n_ctx")))
 
 
 def pins(fingerprint: str | None, build: str | None) -> bool:
@@ -112,11 +112,7 @@ def _listed(entry: Mapping[str, JSON]) -> Listed:
     if isinstance(root, str) and root:
         facts["root"] = name_only(root)
     return Listed(str(entry.get("id") or ""), str(entry.get("owned_by") or ""), facts,
-                  _tokens(entry.get("max_model_len")) or _tokens(entry.get("context_length")))
-
-
-def _tokens(value: JSON) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+                  tokens_of(entry.get("max_model_len")) or tokens_of(entry.get("context_length")))
 
 
 def _root(address: Address) -> Address:

@@ -16,6 +16,7 @@ from benchkit.basics.clock import Budget, Clock, StopWish
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import JSON, ErrorFacts, Failure, Outcome, Reply, Request
 from benchkit.running.plan import Assignment
+from benchkit.systems.keeping import answered
 from benchkit.systems.system import System
 from benchkit.tasks.task import Prompt
 from benchkit.trial_log.lines import TrialLine
@@ -126,7 +127,7 @@ def try_cell(
 def _outcome(system: System, request: Request, clock: Clock) -> tuple[Outcome, str | None]:
     start = clock.monotonic()
     try:
-        reply = system.answer(request)
+        reply = answered(system, request)
     except TrialError as error:
         facts = ErrorFacts(error.type, error.message, error.partial)
         return Failure(facts, error.latency_s, error.retries, error.waited_s), error.stops

@@ -37,6 +37,7 @@ from benchkit.running.plan import (
     usual_mend,
     work_left,
 )
+from benchkit.systems.keeping import kept_of
 from benchkit.systems.system import Loaded
 from benchkit.trial_log.lines import (
     LoadedLine,
@@ -225,7 +226,7 @@ def _warmer(ground: _Ground, writer: LogWriter, surrounds: Surrounds) -> Callabl
 
     def prepare(name: str) -> None:
         if name not in warm:
-            loaded = ground.answering[name].system.warm()
+            loaded = kept_of(ground.answering[name].system.warm())
             _say_other_context(ground, loaded, surrounds.say)
             writer.loaded(LoadedLine(loaded.load_s, loaded.context_length, loaded.details or {}))
             warm.add(name)

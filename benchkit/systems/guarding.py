@@ -5,16 +5,17 @@ What does not live here: the contract itself (system.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from benchkit.basics import strict_json
 from benchkit.basics.canonical import canonical
 from benchkit.basics.clock import Clock
-from benchkit.basics.errors import BrokenOff, KitError, Surroundings, TrialError, Unusable
+from benchkit.basics.errors import ERROR_TYPES, BrokenOff, KitError, Surroundings, TrialError, Unusable
 from benchkit.basics.names import shown_line
-from benchkit.basics.values import JSON, Reply, Request
+from benchkit.basics.values import JSON, Reply, Request, Timings, Usage
+from benchkit.systems.keeping import MOST_SECONDS
 from benchkit.systems.system import Loaded, System
 from benchkit.tasks.modules import place_of, what_came
 
@@ -22,6 +23,14 @@ Made = TypeVar("Made")
 GRACE_S = 1.0
 """So much later than its deadline a reply may come: a look at the server behind it is not the model's time."""
 METHODS = ("open", "settings", "warm", "answer", "close")
+_NOTHING = type(None)
+_TEXT, _COUNT, _NUMBER = (str, _NOTHING), (int, _NOTHING), (int, float, _NOTHING)
+_TRIED: Mapping[str, tuple[type, ...]] = {"latency_s": _NUMBER, "retries": (int,), "waited_s": (int, float)}
+_REPLY: Mapping[str, tuple[type, ...]] = {
+    "finish": _TEXT, "reasoning": _TEXT, "usage": (Usage,), "timings": (Timings,), **_TRIED}
+_ERROR: Mapping[str, tuple[type, ...]] = {"message": (str,), "partial": _TEXT, "stops": _TEXT, **_TRIED}
+_USAGE = {one.name: _COUNT for one in fields(Usage)}
+_TIMINGS = {one.name: _NUMBER for one in fields(Timings)}
 
 
 def guarded(given: str, file: Path, make: Callable[[], Any], clock: Clock) -> System:
@@ -43,7 +52,10 @@ class _Guard:
         """What the function gives. Errors of the contract pass; any other is told with its place."""
         try:
             return function(*given)
-        except (KitError, TrialError):
+        except TrialError as error:
+            self.check_error(what, error)
+            raise
+        except KitError:
             raise
         except OSError as error:
             raise self._kind(what, Surroundings)(self._line(what, error)) from error
@@ -63,6 +75,22 @@ class _Guard:
         except (TypeError, ValueError, RecursionError) as error:
             raise self.refusal(what, f"gave something that is not JSON: {shown_line(str(error))}") from None
         return given
+
+    def check_types(self, what: str, given: object, wanted: Mapping[str, tuple[type, ...]]) -> None:
+        """Raise the error of a contract that is not kept where a field is of another type. No truth is a number."""
+        for name, types in wanted.items():
+            value = getattr(given, name)
+            if not isinstance(value, types) or isinstance(value, bool):
+                meant = " or ".join("None" if one is _NOTHING else one.__name__ for one in types)
+                raise self.refusal(what, f"gave a {type(given).__name__} whose {name} is of type "
+                                         f"{type(value).__name__}, not {meant}")
+
+    def check_error(self, what: str, error: TrialError) -> None:
+        """The same for what a trial can end in."""
+        self.check_types(what, error, _ERROR)
+        if error.type not in ERROR_TYPES:
+            raise self.refusal(what, f"raised a TrialError of the type {shown_line(str(error.type), 60)}, not one of "
+                                     f"{', '.join(ERROR_TYPES)}")
 
     def _kind(self, what: str, usual: type[KitError]) -> type[KitError]:
         """The log is begun when `warm` is called: then it is no longer true that nothing was started."""
@@ -92,11 +120,14 @@ class GuardedSystem:
     def warm(self) -> Loaded:
         """What was loaded; a plain number of seconds will do."""
         given = self.guard.called("warm", self.inner.warm)
-        if isinstance(given, Loaded):
-            return given
-        if isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given < float("inf"):
-            return Loaded(float(given))
-        raise self.guard.refusal("warm", "did not give the seconds that loading took")
+        loaded = given if isinstance(given, Loaded) else Loaded(given)
+        if not isinstance(loaded.load_s, int | float) or isinstance(loaded.load_s, bool) \
+                or not 0 <= loaded.load_s <= MOST_SECONDS:
+            raise self.guard.refusal("warm", "did not give the seconds that loading took")
+        self.guard.check_types("warm", loaded, {"context_length": _COUNT})
+        if loaded.details is not None:
+            self.guard.object_of("warm", loaded.details)
+        return replace(loaded, load_s=float(loaded.load_s))
 
     def answer(self, request: Request) -> Reply:
         """One whole reply; one that is late is a Timeout of this trial, as it would be at any other system."""
@@ -106,6 +137,8 @@ class GuardedSystem:
         if not isinstance(given, Reply) or not isinstance(given.output, str):
             raise self.guard.refusal(
                 "answer", f"gave {type(given).__name__}, and not a Reply whose output is a text")
+        for part, wanted in ((given, _REPLY), (given.usage, _USAGE), (given.timings, _TIMINGS)):
+            self.guard.check_types("answer", part, wanted)
         if end > request.deadline + given.waited_s + GRACE_S:
             latency_s = end - start if given.latency_s is None else given.latency_s
             raise TrialError("Timeout", "the whole reply came behind the time limit", given.output,

@@ -117,9 +117,9 @@ class OllamaSystem:
 
     def answer(self, request: Request) -> Reply:
         """One whole reply, from the digest that was opened. Raises TrialError, Interrupted."""
-        reply, deadline = self._patience.ask(
+        reply = self._patience.ask(
             self._dialect, _chat(self.body_of(request)), lambda: self._probe(request), request.deadline)
-        self._check_still_served(reply, deadline)
+        self._check_still_served(reply, request.deadline)
         return reply
 
     def close(self) -> None:

@@ -132,7 +132,7 @@ class OpenAISystem:
     def answer(self, request: Request) -> Reply:
         """One whole reply, from the model that was opened. Raises TrialError, Interrupted."""
         completions = Completions()
-        reply, _ = self._patience.ask(
+        reply = self._patience.ask(
             completions.dialect, _completion(self.body_of(request)), lambda: self._probe(request), request.deadline)
         self._check_still_served(completions.signature, reply)
         return reply

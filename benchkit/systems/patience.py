@@ -45,25 +45,27 @@ class Patience:
         self._client, self._gone = client, gone
         self._gave_up = False
 
-    def ask(self, dialect: Dialect, call: Call, probe: Callable[[], Call], deadline: float) -> tuple[Reply, float]:
-        """One whole reply, and the deadline that holds for looks at the server behind it.
+    def ask(self, dialect: Dialect, call: Call, probe: Callable[[], Call], deadline: float) -> Reply:
+        """One whole reply, by the deadline at the latest. Raises TrialError, Interrupted.
 
         A server may go on generating after its client has left: where the last request was given up, a probe goes
-        first, and its time is not this trial's. Raises TrialError, Interrupted.
+        first. What it waits is in `waited_s`, and no part of the latency; but the time limit of a trial is total.
         """
         waited_s = self._wait_for_leftovers(probe, deadline) if self._gave_up else 0.0
         try:
-            reply = ask(self._client, dialect, call, deadline + waited_s)
+            reply = ask(self._client, dialect, call, deadline)
         except TrialError as error:
             error.waited_s += waited_s
             # of several trials at once, each may be the one that was given up
             self._gave_up = self._gave_up or error.type in _LEAVES_THE_SERVER_BUSY
             if error.type == "Unreachable":
-                error.stops = self._gone(deadline + waited_s)
+                error.stops = self._gone(deadline)
+            if waited_s and error.type == "Timeout":
+                error.message += ", part of which the server spent on a request that was given up before"
             raise
         if waited_s:
             reply = replace(reply, waited_s=reply.waited_s + waited_s)
-        return reply, deadline + waited_s
+        return reply
 
     def look_until(self, deadline: float) -> float:
         """The end of a look at the server that belongs to a trial with this deadline."""

@@ -1,0 +1,74 @@
+"""What is kept of what a system gave: as much as a log can hold, and no number that cannot be meant.
+
+A reply whose line no log takes would end the run, and again at every start. What does not live here: whether a module
+of the user gives the right types (guarding.py), and the lines themselves (trial_log/).
+"""
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TypeVar
+
+from benchkit.basics.canonical import canonical
+from benchkit.basics.errors import TrialError
+from benchkit.basics.values import Reply, Request, Timings, Usage
+from benchkit.network.asking import MOST_TEXT_BYTES, too_large
+from benchkit.systems.system import Loaded, System
+
+MOST_COUNT = 10**12
+"""Of tokens and retries."""
+MOST_SECONDS = 1e9
+MOST_FINISH, MOST_MESSAGE = 200, 2000
+"""Letters of the word that ends a reply, and of what is told of an error."""
+MOST_DETAILS_BYTES = 64 * 1024
+Number = TypeVar("Number", int, float)
+
+
+def answered(system: System, request: Request) -> Reply:
+    """One whole reply, so that its line can be written. Raises TrialError (ReplyTooLarge too), and as the system does.
+
+    Texts are left as they are; where they are too large together, there is no reply.
+    """
+    try:
+        reply = system.answer(request)
+    except TrialError as error:
+        _fit(error)
+        raise
+    if len((reply.output + (reply.reasoning or "")).encode("utf-8", "surrogatepass")) > MOST_TEXT_BYTES:
+        too_long = too_large(reply.output)
+        too_long.latency_s, too_long.retries, too_long.waited_s = reply.latency_s, reply.retries, reply.waited_s
+        _fit(too_long)
+        raise too_long
+    return replace(
+        reply, finish=None if reply.finish is None else _cut(reply.finish, MOST_FINISH),
+        usage=Usage(**{one.name: _known(getattr(reply.usage, one.name), MOST_COUNT) for one in fields(Usage)}),
+        timings=Timings(**{one.name: _known(getattr(reply.timings, one.name), MOST_SECONDS)
+                           for one in fields(Timings)}),
+        latency_s=_known(reply.latency_s, MOST_SECONDS), retries=_known(reply.retries, MOST_COUNT) or 0,
+        waited_s=_known(reply.waited_s, MOST_SECONDS) or 0.0)
+
+
+def kept_of(loaded: Loaded) -> Loaded:
+    """What is kept of what a server says of a loaded model; details without measure are none."""
+    details = loaded.details
+    if details is not None and len(canonical(details)) > MOST_DETAILS_BYTES:
+        details = None
+    return replace(loaded, context_length=_known(loaded.context_length, MOST_COUNT), details=details)
+
+
+def _fit(error: TrialError) -> None:
+    error.message = _cut(error.message, MOST_MESSAGE)
+    if error.partial is not None:
+        error.partial = too_large(error.partial).partial
+    error.latency_s = _known(error.latency_s, MOST_SECONDS)
+    error.retries = _known(error.retries, MOST_COUNT) or 0
+    error.waited_s = _known(error.waited_s, MOST_SECONDS) or 0.0
+
+
+def _known(number: Number | None, most: float) -> Number | None:
+    """The number, if it can be meant; NaN and what is below zero cannot."""
+    return number if number is not None and 0 <= number <= most else None
+
+
+def _cut(text: str, most: int) -> str:
+    """The text on so many letters, and without half letters, which no file can hold."""
+    return text[:most].encode("utf-8", "replace").decode("utf-8")

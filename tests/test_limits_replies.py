@@ -1,0 +1,185 @@
+"""What a server or a system of somebody's own may say: what is absurd in it is dropped, and the trial is kept.
+
+What does not live here: what servers do to a connection (test_hostile_servers.py).
+"""
+from __future__ import annotations
+
+import json
+import time
+import unittest
+from collections.abc import Mapping
+from typing import Any
+
+from tests import fake_ollama, fake_openai
+from tests.doors import Told
+from tests.fake_ollama import Fault
+from tests.fake_openai import FakeOpenAI
+from tests.river import River, RiverWithServer
+from tests.test_doors_new_user import MODEL
+
+TAG = "smollm2:135m"
+MANY = 3_000_000
+"""More than the line of a trial takes, where each letter is escaped."""
+
+
+def chat(**last: Any) -> Fault:
+    """A whole reply of Ollama in one line, with these fields; letters are sent as they are."""
+    message = {"role": "assistant", **last.pop("message", {"content": "yes"})}
+    return fake_ollama.lines(json.dumps(
+        {"model": TAG, "message": message, "done": True, **last}, ensure_ascii=False).encode())
+
+
+class OllamaSays(RiverWithServer):
+    def recorded(self, *faults: Fault) -> list[dict[str, Any]]:
+        """The trials of a run whose first replies are these."""
+        self.server.next(*faults)
+        stdout = self.well(self.bench("--quiet"))
+        self.assertIn("every planned trial ran", stdout)
+        self.assert_once_each(2)
+        self.assertEqual("", self.type(self.bench("--quiet")).stderr)
+        return [line for line in self.lines() if line["kind"] == "trial"]
+
+    def test_a_trial_is_kept_whatever_its_reply_says_of_itself(self) -> None:
+        long, absurd, *_ = self.recorded(
+            chat(done_reason="é" * (MANY // 2)),
+            chat(done_reason=7, total_duration=2**53 - 1, load_duration=-1, eval_duration=1e300, eval_count=2**53 - 1,
+                 prompt_eval_count=True))
+        self.assertEqual(("yes", "é" * 200), (long["output"], long["finish"]))
+        self.assertEqual(("yes", None), (absurd["output"], absurd["finish"]))
+        self.assertEqual({"cached_tokens": None, "output_tokens": None, "prompt_tokens": None}, absurd["usage"])
+        self.assertEqual({None}, {absurd["timings"][name] for name in ("load_s", "output_s", "prompt_s")})
+
+    def test_what_it_says_of_a_loaded_model_is_kept_only_where_it_can_be_meant(self) -> None:
+        for length, details, kept in ((True, {"a": 1}, None), (-5, {"a": 1}, None), ("8192", {"a": 1}, None),
+                                      (2**53 - 1, {"a": 1}, None), (4096, {"a": "é" * (MANY // 2)}, 4096)):
+            with self.subTest(length=length):
+                self.server.paths["/api/ps"] = fake_ollama.status(200, json.dumps({"models": [
+                    {"name": TAG, "context_length": length, "details": details}]}, ensure_ascii=False))
+                self.well(self.bench("--quiet"))
+                loaded = next(line for line in self.lines() if line["kind"] == "loaded")
+                self.assertEqual(kept, loaded["context_length"])
+                self.assertEqual(details if len(str(details)) < 99 else {}, {
+                    key: loaded["details"][key] for key in loaded["details"] if key == "a"})
+                self.log.unlink()
+
+    def test_escaped_letters_cost_no_more_than_they_are_long(self) -> None:
+        def cost(text: str) -> float:
+            self.server.next(chat(message={"content": text}))
+            start = time.process_time()
+            self.well(self.bench("--quiet --limit 1 --timeout-s 20"))
+            self.log.unlink()
+            return time.process_time() - start
+
+        plain = cost("x" * 500_000)
+        self.assertLess(cost("\x01" * 500_000), 4 * plain + 1)
+
+    def test_a_trial_behind_one_that_was_given_up_takes_no_longer_than_its_time_out(self) -> None:
+        # the second trial waits for half of its time, and then its own reply is late
+        self.server.next(fake_ollama.silent(3), fake_ollama.says("a"), fake_ollama.silent(30))
+        self.well(self.bench("--quiet --limit 2 --timeout-s 2"))
+        first, second = (line for line in self.lines() if line["kind"] == "trial")
+        self.assertEqual(("Timeout", "Timeout"), (first["error"]["type"], second["error"]["type"]))
+        self.assertIn("given up before", second["error"]["message"])
+        self.assertGreater(second["waited_s"], 0.3)
+        # where the wait was no part of its time these were 3 s
+        self.assertLess(second["waited_s"] + second["latency_s"], 2.7)
+
+
+class OpenaiSays(River):
+    def test_a_trial_is_kept_whatever_its_reply_says_of_itself(self) -> None:
+        signed = {"model": fake_openai.MODEL, "system_fingerprint": fake_openai.BUILD}
+        with FakeOpenAI() as server:
+            server.next(
+                fake_ollama.lines(fake_openai.data(**signed, choices=[{
+                    "index": 0, "delta": {"content": "yes"}, "finish_reason": "é" * (MANY // 6)}]), b"data: [DONE]"),
+                fake_ollama.lines(fake_openai.data(
+                    **signed, choices=[{"index": 0, "delta": {"content": "yes"}, "finish_reason": "stop"}],
+                    timings={"prompt_ms": 1e300, "predicted_ms": -1, "cache_n": 1.5},
+                    usage={"prompt_tokens": 2**53 - 1, "completion_tokens": True}), b"data: [DONE]"))
+            told = self.type(f"bench.py --system openai:{fake_openai.MODEL} --host {server.host} --trials 1 --quiet "
+                             "--log recorded/smol.jsonl")
+        self.assertEqual(0, told.code, told)
+        long, absurd, _ = (line for line in self.lines() if line["kind"] == "trial")
+        self.assertEqual(("yes", "é" * 200), (long["output"], long["finish"]))
+        self.assertEqual({None}, {*absurd["usage"].values(), absurd["timings"]["prompt_s"],
+                                  absurd["timings"]["output_s"]})
+
+
+class OfOnesOwn(River):
+    def run_with(self, slip: str, *flags: str) -> Told:
+        head = "from benchkit.basics.values import Timings, Usage\nfrom benchkit.basics.errors import TrialError\n"
+        (self.folder / "mine.py").write_text(head + MODEL.replace("SLIP", slip), encoding="utf-8")
+        return self.type(" ".join(("bench.py --system mine:x --trials 2 --quiet", *flags)))
+
+    def test_what_is_of_another_type_than_the_contract_says_is_3_and_one_line(self) -> None:
+        slips: Mapping[str, str] = {
+            "Reply('a', usage={'prompt_tokens': 3})": "gave a Reply whose usage is of type dict, not Usage",
+            "Reply('a', usage=None)": "whose usage is of type NoneType, not Usage",
+            "Reply('a', timings=None)": "whose timings is of type NoneType, not Timings",
+            "Reply('a', waited_s=None)": "whose waited_s is of type NoneType, not int or float",
+            "Reply('a', retries='1')": "whose retries is of type str, not int",
+            "Reply('a', retries=True)": "whose retries is of type bool, not int",
+            "Reply('a', latency_s='1')": "whose latency_s is of type str, not int or float or None",
+            "Reply('a', reasoning=b'x')": "whose reasoning is of type bytes, not str or None",
+            "Reply('a', finish=1)": "whose finish is of type int, not str or None",
+            "Reply('a', usage=Usage(1.5))": "gave a Usage whose prompt_tokens is of type float, not int or None",
+            "Reply('a', timings=Timings('1'))": "gave a Timings whose load_s is of type str, not int or float or None",
+        }
+        errors: Mapping[str, str] = {
+            "TrialError('Timeout', 7)": "gave a TrialError whose message is of type int, not str",
+            "TrialError('Timeout', 'a', b'x')": "whose partial is of type bytes, not str or None",
+            "TrialError('Timeout', 'a', waited_s=None)": "whose waited_s is of type NoneType",
+            "TrialError('TooSlow', 'a')": "raised a TrialError of the type TooSlow, not one of NotRun, Timeout",
+        }
+        for slip, words in {**{f"return {reply}": words for reply, words in slips.items()},
+                            **{f"raise {error}": words for error, words in errors.items()}}.items():
+            with self.subTest(slip):
+                told = self.run_with(slip, "--log recorded/x.jsonl")
+                self.assertEqual((3, "", 1), (told.code, told.stdout, told.stderr.count("\n")), told.stderr)
+                self.assertIn(f"answer() of mine.py {words.removeprefix('answer')}"
+                              if words.startswith(("gave", "raised")) else words, told.stderr)
+                self.assertIn("go on with: python3 bench.py", told.stderr)
+                (self.folder / "recorded" / "x.jsonl").unlink()
+
+    def test_what_it_says_of_a_loaded_model_is_held_to_the_contract(self) -> None:
+        for warm, words in (("Loaded(float('nan'))", "did not give the seconds"), ("Loaded(-1)", "did not give the"),
+                            ("Loaded(10**400)", "did not give the seconds"), ("10**400", "did not give the seconds"),
+                            ("Loaded(1.0, '8')", "gave a Loaded whose context_length is of type str, not int or None"),
+                            ("Loaded(1.0, 8, [1])", "did not give a JSON object"),
+                            ("Loaded(1.0, 8, {'a': {1}})", "gave something that is not JSON")):
+            with self.subTest(warm):
+                slip = ("pass\n    def warm(self):\n        from benchkit.systems.system import Loaded\n"
+                        f"        return {warm}\n    def other(self):")
+                told = self.run_with(slip)
+                self.assertEqual((3, "", 1), (told.code, told.stdout, told.stderr.count("\n")), told.stderr)
+                self.assertIn(f"warm() of mine.py {words}", told.stderr)
+
+    def test_what_is_absurd_is_dropped_and_the_trial_is_kept(self) -> None:
+        for slip, kept in (
+                ("return Reply('a', finish='x' * 10**7)", {"output": "a", "finish": "x" * 200}),
+                ("return Reply('a', latency_s=1e300, waited_s=float('nan'), retries=-1)",
+                 {"output": "a", "waited_s": 0.0, "retries": 0}),
+                ("return Reply('a', waited_s=1e300, retries=10**400)", {"output": "a", "waited_s": 0.0, "retries": 0}),
+                ("return Reply('a', usage=Usage(10**30, -1), timings=Timings(1e300, float('inf'), 10**400, 0))",
+                 {"usage": {"cached_tokens": None, "output_tokens": None, "prompt_tokens": None},
+                  "timings": {"first_token_s": 0.0, "load_s": None, "other_s": None, "output_s": None,
+                              "prompt_s": None}}),
+                ("raise TrialError('Timeout', 'm' * 10**7, 'p' * 10**7, latency_s=float('nan'))",
+                 {"error": {"type": "Timeout", "message": "m" * 2000, "partial": "p" * 2**19}, "latency_s": None}),
+                ("raise TrialError('Timeout', 'a \\ud800', 'b \\ud800')",
+                 {"error": {"type": "Timeout", "message": "a ?", "partial": "b ?"}}),
+                ("return Reply('o' * 10**7)", {"error": {
+                    "type": "ReplyTooLarge", "message": "the reply is larger than 512 KiB", "partial": "o" * 2**19}}),
+                ("return Reply('o', reasoning='r' * 10**6)", {"error": {
+                    "type": "ReplyTooLarge", "message": "the reply is larger than 512 KiB", "partial": "o"}})):
+            with self.subTest(slip):
+                told = self.run_with(slip, "--log recorded/x.jsonl")
+                self.assertEqual((0, ""), (told.code, told.stderr))
+                lines = self.lines(self.folder / "recorded" / "x.jsonl")
+                odd = [line for line in lines if line["kind"] == "trial" and kept.items() <= line.items()]
+                self.assertTrue(odd, lines)
+                (self.folder / "recorded" / "x.jsonl").unlink()
+
+
+if __name__ == "__main__":
+    unittest.main()
