@@ -22,6 +22,19 @@ class Hiding(unittest.TestCase):
                 self.assertEqual(f"no {MARK}!", hidden.text(f"no {written}!"))
                 self.assertEqual(f"\xff{MARK}".encode("latin-1"), hidden.data(b"\xff" + written.encode()))
 
+    def test_one_that_json_has_to_escape_is_found_as_it_is_and_behind_every_escape(self) -> None:
+        for key in ('pa"ss/wo\\rd', '"sesame"', "\\\\sesame\\\\", "sesame\nsesame", "s\u00e9same-\U0001f511"):
+            once, plain = json.dumps(key)[1:-1], json.dumps(key, ensure_ascii=False)[1:-1]
+            letters = "".join(f"\\u{number:04x}" for number in memoryview(key.encode("utf-16-le")).cast("H"))
+            forms = [key, once, plain, plain.replace("/", "\\/"), letters, letters.upper().replace("U", "u")]
+            for _ in range(2):
+                forms += [json.dumps(form)[1:-1] for form in forms]
+            hidden = Hidden([key])
+            for form in forms:
+                with self.subTest(form):
+                    self.assertEqual(f"no {MARK}! \\n", hidden.text(f"no {form}! \\n"))
+                    self.assertEqual(f"no {MARK}!".encode() + b"\xff", hidden.data(f"no {form}!".encode() + b"\xff"))
+
     def test_what_is_near_it_is_left_alone(self) -> None:
         hidden = Hidden([KEY])
         for text in ("", KEY[:-1], KEY.upper(), "sk-sesame/0x1+2", "[secret]"):
@@ -40,7 +53,7 @@ class Hiding(unittest.TestCase):
     def test_a_long_text_is_looked_through_in_no_time(self) -> None:
         hidden = Hidden([KEY, "s" * 200, "sssssssskkkkk"])
         start = time.process_time()
-        hidden.is_in("sk" * 250_000 + "s" * 500_000 + "\\u0073" * 50_000)
+        hidden.is_in("sk" * 250_000 + "s" * 500_000 + "\\u0073" * 50_000 + "\\" * 500_000)
         self.assertLess(time.process_time() - start, 5.0)
 
 

@@ -83,8 +83,13 @@ class Addresses(unittest.TestCase):
         self.assertEqual(address_of("localhost", "--host").candidates, ("127.0.0.1", "::1"))
         self.assertEqual(address_of("127.0.0.1", "--host").candidates, ("127.0.0.1",))
 
-    def test_what_stays_on_this_machine_is_known(self) -> None:
-        for text, is_loopback in {"": True, "127.9.9.9": True, "[::1]:2": True, "localhost": True,
-                                  "example.com": False, "192.168.1.4": False}.items():
-            with self.subTest(text):
-                self.assertEqual(address_of(text, "--host").is_loopback, is_loopback)
+    def test_what_stays_on_this_machine_is_known_and_a_name_may_lead_anywhere(self) -> None:
+        here = ("", "127.9.9.9", "[::1]:2", "localhost", "LOCALHOST:1", "0.0.0.0", "[0:0:0:0:0:0:0:1]", "127.0.0.1/v1")
+        elsewhere = (
+            "example.com", "192.168.1.4", "127.evil.test", "127.0.0.1.evil.test", "127.0.0.1evil", "127.0.0.1.",
+            "localhost.", "localhost.evil.test", "evil.localhost", "127.1", "127.0.0.256", "127.0.0.01", "2130706433",
+            "0x7f000001", "0177.0.0.1", "[::ffff:127.0.0.1]", "[::127.0.0.1]", "[::1%eth0]", "[fe80::1]", "128.0.0.1")
+        for is_loopback, texts in ((True, here), (False, elsewhere)):
+            for text in texts:
+                with self.subTest(text):
+                    self.assertEqual(is_loopback, address_of(text, "--host").is_loopback)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import socket
 import unittest
 from collections.abc import Callable, Mapping
 from unittest import mock
@@ -16,18 +17,25 @@ from tests.fake_ollama import Fault, Seen, lines, raw_bytes, says, status
 from tests.fake_openai import FakeOpenAI
 from tests.river import MODEL, RiverWithServer
 
-PASSWORD, USER = "sesame-pa55word", "watchman"
+PASSWORD, USER = 'sesame"pa55\\word', "watchman"
 BASIC = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
 PLANTED: Mapping[str, str] = {
-    "OPENAI_API_KEY": "sk-sesame-0123456789", "HF_TOKEN": "hf-sesame-0123456789", "DB_PASSWORD": "sesame-12345678",
+    "OPENAI_API_KEY": 'sk-"sesame\\/0123456789', "HF_TOKEN": "hf-sesame-0123456789", "DB_PASSWORD": "sesame-12345678",
     "MY_SECRET": "very-sesame-secret"}
-MARKS = ("sesame", BASIC, BASIC[:-4])
+MARKS = ("sesame", "pa55", BASIC, BASIC[:-4])
 """No part of a secret may be seen; these are in each of them."""
 
 
 def escaped(text: str) -> str:
     """A text in JSON with every letter escaped."""
     return "".join(f"\\u{ord(letter):04x}" for letter in text)
+
+
+def in_json(text: str) -> Mapping[str, str]:
+    """A text as JSON writes it between quotes, in every form."""
+    once = json.dumps(text)[1:-1]
+    return {"once": once, "with slashes": once.replace("/", "\\/"), "letters": escaped(text),
+            "twice": json.dumps(once)[1:-1], "letters, twice": escaped(text).replace("\\", "\\\\")}
 
 
 def echoes(secret: str) -> Mapping[str, Fault]:
@@ -53,6 +61,12 @@ def echoes(secret: str) -> Mapping[str, Fault]:
         "a text that never ends": lines(b'{"message":{"content":"%s"},"done":false}' % hidden),
         "a status line": raw_bytes(b"HTTP/1.1 418 " + raw + b"\r\nContent-Length: 0\r\n\r\n"),
         "no HTTP": raw_bytes(b"Hello " + raw + b"\r\n"),
+        **{f"{what}, written {form}": fault for form, text in in_json(secret).items() for what, fault in (
+            ("an error in JSON", status(400, f'{{"error":"no {text}"}}')),
+            ("an error line", lines(b'{"error":"no %s"}' % text.encode())),
+            ("an answer", lines(message % (text.encode(), b""))),
+            ("a reason to end", lines(message % (b"yes", b',"done_reason":"%s"' % text.encode()))),
+            ("another model", lines((message % (b"yes", b"")).replace(b"smollm2:135m", text.encode()))))},
         "headers": raw_bytes(b"HTTP/1.1 500 X\r\nSet-Cookie: " + raw + b"\r\nRetry-After: " + raw + b"\r\n\r\n"),
         "a redirect": raw_bytes(b"HTTP/1.1 302 X\r\nLocation: http://x/" + raw + b"\r\n\r\n"),
     }
@@ -116,7 +130,10 @@ class OllamaWithAPassword(RiverWithServer, Unseen):
     def test_what_a_server_says_of_itself_is_not_repeated_either(self) -> None:
         model = {"name": "smollm2:135m", "model": "smollm2:135m", "digest": "5a" * 32, "context_length": 4096}
         looks: dict[str, tuple[str, str]] = {
-            "version": ("/api/version", f'{{"version":"0.32.15 {escaped(PASSWORD)}"}}'),
+            **{f"version, written {form}": ("/api/version", f'{{"version":"0.32.15 {text}"}}')
+               for form, text in in_json(PASSWORD).items()},
+            **{f"models, written {form}": ("/api/tags", f'{{"models":[{{"name":"{text}","digest":"{"b" * 64}"}}]}}')
+               for form, text in in_json(PASSWORD).items()},
             "no version": ("/api/version", f'{{"version":7,"said":"{PASSWORD}"}}'),
             "models": ("/api/tags", f'{{"models":[{{"name":"{escaped(PASSWORD)}","digest":"{"b" * 64}"}}]}}'),
             "no models": ("/api/tags", f'{{"error":"{escaped(PASSWORD)}"}}'),
@@ -132,7 +149,7 @@ class OllamaWithAPassword(RiverWithServer, Unseen):
                 self.assert_unseen(self.river(), *self.files().values())
 
     def test_a_password_typed_as_a_flag_is_not_in_the_commands_that_are_offered(self) -> None:
-        for flag in (f"--host {self.address}", f"--host={self.address}"):
+        for flag in (f"--host '{self.address}'", f"--host='{self.address}'"):
             told = self.type(self.bench(f"{flag} --limit 1"))
             self.assertEqual(0, told.code, told)
             self.assert_unseen(told.stdout + told.stderr)
@@ -187,6 +204,8 @@ class Leaky:
             raise Unusable("it cannot be: " + KEY)
         if self.name == "raises":
             raise RuntimeError("GET https://x/?key=" + KEY)
+        if self.name == "raises long":
+            raise RuntimeError("x" * 185 + KEY)
         return Reply("It is " + KEY if self.name == "says" else "yes", reasoning=KEY if self.name == "thinks" else None)
 
     def close(self):
@@ -202,9 +221,9 @@ def system(name, options):
     def test_whatever_they_do_with_a_key_it_is_not_repeated(self) -> None:
         self.enterContext(mock.patch.dict(os.environ, PLANTED))
         (self.folder / "leaky.py").write_text(self.MODULE, encoding="utf-8")
-        for name in ("fine", "open", "trial", "stops", "unusable", "raises", "says", "thinks", "make"):
+        for name in ("fine", "open", "trial", "stops", "unusable", "raises", "raises long", "says", "thinks", "make"):
             with self.subTest(name):
-                told = self.type(f"bench.py --system leaky:{name} --trials 1")
+                told = self.type(f"bench.py --system 'leaky:{name}' --trials 1")
                 self.assert_unseen(told.stdout + told.stderr)
                 self.assertNotIn("Traceback", told.stderr)
         files = self.files()
@@ -214,6 +233,28 @@ def system(name, options):
 
 
 class ChatCompletions(RiverWithServer, Unseen):
+    def test_a_key_goes_over_plain_http_to_no_name_that_only_looks_like_this_machine(self) -> None:
+        self.enterContext(mock.patch.dict(os.environ, {**PLANTED, "OPENAI_BASE_URL": ""}))
+        names = ("127.evil.test", "127.0.0.1.evil.test", "127.0.0.1evil", "localhost.evil.test", "localhost.", "127.1",
+                 "2130706433", "[::ffff:127.0.0.1]")
+        with FakeOpenAI() as server:
+            port = int(server.host.rpartition(":")[2])
+            here = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+            # every one of these names leads to this server, as it would to a stranger's
+            self.enterContext(mock.patch("socket.getaddrinfo", return_value=here))
+            for name in names:
+                for system, host in (("openai:toy.gguf", f"http://{name}:{port}"),
+                                     (MODEL, f"http://{USER}:{PASSWORD[:6]}@{name}:{port}")):
+                    with self.subTest(name, system=system):
+                        told = self.type(f"bench.py --system {system} --host '{host}' --trials 1")
+                        self.assertEqual([], [seen.headers.get("Authorization") for seen in server.seen])
+                        self.assertEqual((2, ""), (told.code, told.stdout))
+                        self.assertIn("to this machine only", told.stderr)
+                        self.assert_unseen(told.stderr)
+            self.type(f"bench.py --system openai:toy.gguf --host http://127.0.0.1:{port} --trials 1")
+            self.assertEqual({f"Bearer {PLANTED['OPENAI_API_KEY']}"},
+                             {seen.headers.get("Authorization") for seen in server.seen})
+
     def test_a_key_that_is_echoed_in_any_way_is_not_repeated(self) -> None:
         key = PLANTED["OPENAI_API_KEY"]
         self.enterContext(mock.patch.dict(os.environ, PLANTED))

@@ -52,8 +52,13 @@ class Address:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether what is sent stays on this machine."""
-        return self.host in ("localhost", "::1") or self.host.startswith("127.")
+        """Whether what is sent stays on this machine, for certain: a name but `localhost` may lead anywhere."""
+        from ipaddress import IPv4Address, ip_address
+        try:
+            number = ip_address(self.host)
+        except ValueError:
+            return self.host == "localhost"
+        return number.is_loopback if isinstance(number, IPv4Address) else number.compressed == "::1"
 
     @property
     def authorization(self) -> str | None:

@@ -17,11 +17,11 @@ from benchkit.basics.values import JSON, Reply, Request
 from benchkit.systems.system import Loaded, System, SystemOptions
 
 
-def discreet(make: Callable[[SystemOptions], System], options: SystemOptions) -> System:
+def discreet(make: Callable[[SystemOptions, Hidden], System], options: SystemOptions) -> System:
     """The system that `make` gives for these options, and nothing that it says holds a secret of the environment."""
     hidden = Hidden(secrets_in(options.environment))
     with _discreetly(hidden):
-        return DiscreetSystem(make(replace(options, say=lambda line: options.say(hidden.text(line)))), hidden)
+        return DiscreetSystem(make(replace(options, say=lambda line: options.say(hidden.text(line))), hidden), hidden)
 
 
 @dataclass(frozen=True, slots=True)

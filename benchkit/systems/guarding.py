@@ -13,6 +13,7 @@ from benchkit.basics import strict_json
 from benchkit.basics.canonical import canonical
 from benchkit.basics.clock import Clock
 from benchkit.basics.errors import ERROR_TYPES, BrokenOff, KitError, Surroundings, TrialError, Unusable
+from benchkit.basics.hiding import Hidden
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Reply, Request, Timings, Usage
 from benchkit.systems.keeping import MOST_SECONDS
@@ -33,9 +34,12 @@ _USAGE = {one.name: _COUNT for one in fields(Usage)}
 _TIMINGS = {one.name: _NUMBER for one in fields(Timings)}
 
 
-def guarded(given: str, file: Path, make: Callable[[], Any], clock: Clock) -> System:
-    """The system that `make` gives, guarded. Raises Unusable if it gives none, or raises."""
-    guard = _Guard(given, file)
+def guarded(given: str, file: Path, make: Callable[[], Any], clock: Clock, hidden: Hidden) -> System:
+    """The system that `make` gives, guarded. Raises Unusable if it gives none, or raises.
+
+    Words of an error are cut, so what is `hidden` must be so before.
+    """
+    guard = _Guard(given, file, hidden)
     system = guard.called("system", make)
     missing = [method for method in METHODS if not callable(getattr(system, method, None))]
     if missing:
@@ -47,6 +51,7 @@ def guarded(given: str, file: Path, make: Callable[[], Any], clock: Clock) -> Sy
 class _Guard:
     given: str
     file: Path
+    hidden: Hidden
 
     def called(self, what: str, function: Callable[..., Made], *given: Request) -> Made:
         """What the function gives. Errors of the contract pass; any other is told with its place."""
@@ -73,7 +78,8 @@ class _Guard:
         try:
             strict_json.parse(canonical(dict(given)).encode("ascii"))
         except (TypeError, ValueError, RecursionError) as error:
-            raise self.refusal(what, f"gave something that is not JSON: {shown_line(str(error))}") from None
+            told = shown_line(self.hidden.text(str(error)))
+            raise self.refusal(what, f"gave something that is not JSON: {told}") from None
         return given
 
     def check_types(self, what: str, given: object, wanted: Mapping[str, tuple[type, ...]]) -> None:
@@ -98,7 +104,7 @@ class _Guard:
 
     def _line(self, what: str, error: BaseException) -> str:
         place = place_of(error) or self.file.name
-        return f"{shown_line(self.given, 120)}: {what}() of {place} {what_came(error)}"
+        return f"{shown_line(self.given, 120)}: {what}() of {place} {what_came(error, self.hidden.text)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchkit.basics.errors import Unusable
+from benchkit.basics.hiding import Hidden
 from benchkit.basics.names import shown_line
 from benchkit.systems.baselines import baseline_system
 from benchkit.systems.discretion import discreet
@@ -51,13 +52,14 @@ def load_system(name: str, options: SystemOptions, folders: Sequence[Path], give
     if module_name == "openai":
         from benchkit.systems.openai import openai_system
         return openai_system(rest, options)
-    return discreet(lambda quiet: _of_a_module(name, quiet, folders, given_as), options)
+    return discreet(lambda quiet, hidden: _of_a_module(name, quiet, folders, given_as, hidden), options)
 
 
-def _of_a_module(name: str, options: SystemOptions, folders: Sequence[Path], given_as: str) -> System:
+def _of_a_module(name: str, options: SystemOptions, folders: Sequence[Path], given_as: str, hidden: Hidden) -> System:
     module_name, rest = split_name(name, given_as)
     module = load_module(module_name, folders)
     make = getattr(module, "system", None)
     if not callable(make):
         raise Unusable(f"{module_name}.py has no function system(name, options); see model_triage.py for the pattern")
-    return guarded(f"{given_as} {name}", Path(str(module.__file__)), lambda: make(rest, options), options.clock)
+    return guarded(f"{given_as} {name}", Path(str(module.__file__)), lambda: make(rest, options), options.clock,
+                   hidden)

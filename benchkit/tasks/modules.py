@@ -9,7 +9,7 @@ import importlib.util
 import re
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -75,11 +75,11 @@ def told(error: BaseException, function: object = None) -> str:
     return what_came(error) + (f" ({place})" if place else "")
 
 
-def what_came(error: BaseException) -> str:
-    """What a function of the user raised, in words: `raised KeyError: 'due'`."""
+def what_came(error: BaseException, told: Callable[[str], str] = str) -> str:
+    """What a function of the user raised, in words: `raised KeyError: 'due'`. `told` hides what is not to be told."""
     if isinstance(error, SystemExit):
-        return f"called sys.exit({shown_line(repr(error.code), 40)})"
-    return f"raised {type(error).__name__}: {shown_line(str(error))}"
+        return f"called sys.exit({shown_line(told(repr(error.code)), 40)})"
+    return f"raised {type(error).__name__}: {shown_line(told(str(error)))}"
 
 
 def _check_name(name: str) -> None:
