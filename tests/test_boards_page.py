@@ -11,7 +11,7 @@ from pathlib import Path
 from benchkit.basics.names import shown
 from benchkit.boards.board_page import board_page
 from benchkit.boards.board_page_timeline import MOST_LANES, timeline_of
-from benchkit.boards.board_values import Board, Making, Standing
+from benchkit.boards.board_values import Board, FailedCells, Making, Standing
 from benchkit.statistics.intervals import Interval
 from benchkit.statistics.ranking import RankSet
 from tests.chromium import MISSING, Chromium, OpenedPage
@@ -66,7 +66,7 @@ class TheText(unittest.TestCase):
 
     def test_gates_that_all_held_are_said_too(self) -> None:
         clean = tuple(without_failures(one) for one in self.board.ranking)
-        for ranking, told in ((clean, "No system broke a hard gate so far; 1 of 6 systems lack answers"),
+        for ranking, told in ((clean, "No system broke a hard gate so far; answers of 1 of 6 systems are missing"),
                               (clean[:-1], "Every hard gate held, in every answer of every system"),
                               (tuple(replace(one, gate=None) for one in clean), "no hard gate")):
             with self.subTest(told=told):
@@ -156,12 +156,13 @@ class TheText(unittest.TestCase):
 
     def test_a_model_of_which_nothing_was_judged_is_named_with_what_the_judges_failed_with(self) -> None:
         silent = replace(self.board.ranking[2], judged=0)
-        facts = tuple(replace(one, incomplete={"CheckError": 36}, check_error="track cause raised KeyError")
+        failed = FailedCells("CheckError", "track cause raised KeyError", ("EW-01 trial 1",) * 36)
+        facts = tuple(replace(one, incomplete={"CheckError": 36}, failed=(failed,))
                       if one.system == MODEL else one for one in self.board.facts)
         text = page_of(replace(self.board, ranking=(self.board.ranking[0], silent), facts=facts))
         self.assertNotIn("Only baselines were asked", text)
         self.assertIn(f"{MODEL}: none of its 36 cells was judged: CheckError 36 (track cause raised KeyError).", text)
-        self.assertIn(f"{MODEL}: 36 not judged, most often: track cause raised KeyError", text)
+        self.assertIn("<td>CheckError</td><td>track cause raised KeyError</td>", text)
 
     def test_a_board_without_anything_is_a_page_still(self) -> None:
         making = replace(self.board.making, dropped=(), reasons={}, checks=(), market=None, answers={})

@@ -6,7 +6,7 @@ import unittest
 from unittest import mock
 
 from tests.board_door import BoardDoor
-from tests.fake_openai import FakeOpenAI, refuses
+from tests.fake_openai import FakeOpenAI, completes, refuses
 
 KEY = "sk-sesame-1234567890"
 
@@ -29,6 +29,29 @@ class AModelOfAnotherServer(BoardDoor):
         self.assertNotIn("sesame", told.stdout + told.stderr)
         files = [path for path in self.home.rglob("*") if path.is_file() and path.name != "keys.env"]
         self.assertFalse([path for path in files if b"sesame" in path.read_bytes()])
+
+    def test_one_that_failed_nine_of_twelve_stands_below_what_it_has_not_shown(self) -> None:
+        self.job(count="12", trials="1", systems='["baselines:even", "robots:good", "openai:toy.gguf"]',
+                 env_file='"keys.env"')
+        with FakeOpenAI() as server, mock.patch.dict(os.environ):
+            (self.home / "keys.env").write_text(f"OPENAI_BASE_URL=http://{server.host}/v1\n", encoding="utf-8")
+            for number in range(1, 13):
+                server.next(completes(("even", "odd")[number % 2]) if number <= 3 else refuses(500, "out of memory"))
+            told = self.well("run jobs/tiny.toml")
+            self.well(f"publish {self.batch().name}")
+        ranking = [line.split()[:3] for line in told.splitlines() if ":" in line and line.startswith("1-3")]
+        self.assertEqual([["1-3", "robots:good", "100.0"], ["1-3", "baselines:even", "75.0"],
+                          ["1-3", "openai:toy.gguf", "6.2"]], ranking)
+        self.assertIn("9 of 36 cells ended without a verdict.", told)
+        self.assertRegex(told, r"openai:toy.gguf: 9 of 12 \(ServerError 9\); most often: HTTP 500: .*out of memory")
+        text = (self.batch() / "board.md").read_text(encoding="utf-8").replace("\\", "")
+        self.assertIn("It is left open whether a model reaches the best baseline: robots:good has 100.0", text)
+        self.assertRegex(text, r"`openai:toy.gguf` \| `ServerError` \| `HTTP 500: .*out of memory.*` \| 9 "
+                               r"\| T-4 trial 1, T-5 .* and 4 more \|")
+        self.assertIn("| 100.0 over 3 judged | 3 of 12 |", text)
+        page = (self.batch() / "board.html").read_text(encoding="utf-8")
+        self.assertNotRegex(page, r'badge pass"><span[^>]*>[^<]*</span>published')
+        self.assertIn("3/3, 9 incomplete", page)
 
 
 if __name__ == "__main__":

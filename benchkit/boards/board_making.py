@@ -17,6 +17,7 @@ from benchkit.boards.batch import PUBLISHED, Batch, FoundBatch
 from benchkit.boards.board_values import (
     ALTERED,
     EXPOSED,
+    FAILED,
     MIXED,
     OPEN,
     SCORING,
@@ -31,6 +32,7 @@ from benchkit.boards.board_values import (
     Price,
     Title,
 )
+from benchkit.boards.eval_rows import RowError
 from benchkit.boards.evaluation import Evaluation, Evidence, is_judged_as_now
 from benchkit.boards.fingerprints import scoring_of
 from benchkit.boards.job import FromPack, Job, usual_file
@@ -145,6 +147,7 @@ def _banners(findings: Findings) -> Iterator[Banner]:
         yield Banner(SCORING, "The judges have changed since these answers were judged; the values are those of the "
                               "judges of then.", differences, mend)
     yield from _unread(findings)
+    yield from _failed(findings)
     if findings.left or (findings.never_run and findings.found.batch.status != PUBLISHED):
         yield _open(findings)
 
@@ -167,6 +170,24 @@ def _unread(findings: Findings) -> Iterator[Banner]:
         kinds = ", ".join(shown_line(kind, 60) for kind in failed)
         yield Banner(UNREAD, f"The pack cannot read {count_of(failed.total(), 'answer')} (said_key raised {kinds}): "
                              "what they say stands as unreadable. Scores are not made of it.")
+
+
+def _failed(findings: Findings) -> Iterator[Banner]:
+    """How many cells were run and have no verdict, system by system, and why."""
+    rows = findings.evaluation.rows
+    failed = [(row.cell.system, row.error) for row in rows if row.error is not None and row.error.type != "NotRun"]
+    if failed:
+        planned = Counter(row.cell.system for row in rows)
+        yield Banner(FAILED, f"{len(failed)} of {count_of(len(rows), 'cell')} ended without a verdict. They are "
+                             "neither right nor wrong: what they leave open stands as a range, and decides nothing.",
+                     tuple(_why_failed(name, [error for system, error in failed if system == name], planned[name])
+                           for name in dict.fromkeys(system for system, _ in failed)))
+
+
+def _why_failed(system: str, errors: Sequence[RowError], planned: int) -> str:
+    kinds = ", ".join(f"{kind} {count}" for kind, count in Counter(one.type for one in errors).most_common())
+    message, _ = Counter(one.message for one in errors).most_common(1)[0]
+    return f"{shown_line(system, 60)}: {len(errors)} of {planned} ({kinds}); most often: {shown_line(message)}"
 
 
 def _open(findings: Findings) -> Banner:

@@ -7,11 +7,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchkit.basics.canonical import canonical
+from benchkit.basics.names import names_of
 from benchkit.boards.board_values import Board, SystemFacts
-from benchkit.boards.board_words import ABSENT, AGREEMENT, check_errors, counts_of, error_types, right_words
+from benchkit.boards.board_words import (
+    ABSENT,
+    AGREEMENT,
+    MOST_FAILURES,
+    counts_of,
+    error_types,
+    failed_cells,
+    right_words,
+)
 from benchkit.pages.markdown import Markdown, bullets, code, folded, paragraph, table
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, percent
-from benchkit.reports.markdown_parts import LONGEST_NAME, LONGEST_TEXT, left, own, right
+from benchkit.reports.markdown_parts import LONGEST_NAME, LONGEST_TEXT, left, listed, own, right
 from benchkit.statistics.percentiles import PERCENTS
 
 MOST_SETTINGS = 60
@@ -57,7 +66,11 @@ def incomplete_part(board: Board) -> Iterator[Markdown]:
     yield table([left("system"), *(right(code(kind)) for kind in kinds)], (
         [code(one.system, LONGEST_NAME), *(own(str(one.incomplete.get(kind, 0))) for kind in kinds)]
         for one in board.facts))
-    yield bullets(check_errors(board.facts))
+    columns = [left("system"), left("error"), left("message"), right("cells"), left("which")]
+    yield listed("reason", columns, (
+        [code(one.system, LONGEST_NAME), code(failed.type), code(failed.message, LONGEST_TEXT),
+         own(str(len(failed.cells))), names_of(failed.cells)]
+        for one, failed in failed_cells(board.facts)), MOST_FAILURES)
     yield paragraph(own("An incomplete cell is neither right nor wrong, and is never dropped. `NotRun`: never asked."))
 
 

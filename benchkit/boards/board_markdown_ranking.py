@@ -13,6 +13,7 @@ from benchkit.boards.board_words import (
     OF_TRACKS,
     OPEN_READINGS,
     asked_as,
+    capability_of,
     counts_of,
     dropped_of,
     gate_lines,
@@ -27,7 +28,7 @@ from benchkit.boards.board_words import (
     tokens_words,
 )
 from benchkit.pages.markdown import Markdown, bullets, code, heading, paragraph, strong, table, warning, words
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent, spread
+from benchkit.reports.figures_as_text import NOT_AVAILABLE, spread
 from benchkit.reports.markdown_parts import LONGEST_NAME, LONGEST_TEXT, left, listed, own, right
 
 MOST_DROPPED = 200
@@ -78,7 +79,7 @@ def _row(one: Standing) -> list[str]:
     return [str(one.place), _gate_mark(one.gate), system_cell(one), strong(own(share_of(one.headline))),
             own(str(one.rank) if one.rank else NOT_AVAILABLE), own(interval_of(one.headline)),
             own(one.gate.words if one.gate is not None else "no hard gate"), _gate_interval(one.gate),
-            own(percent(one.capability)), own(f"{one.judged} of {one.planned}")]
+            own(capability_of(one)), own(f"{one.judged} of {one.planned}")]
 
 
 def system_cell(one: Standing) -> Markdown:

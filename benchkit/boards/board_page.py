@@ -50,6 +50,8 @@ def _sections(board: Board) -> Sequence[Section]:
 
 def _lead(board: Board) -> Html:
     tone = STATUS_TONES.get(board.title.status, Tone.INCOMPLETE)
+    if tone is Tone.PASS and any(one.incomplete for one in board.facts):
+        tone = Tone.FLAKY  # verified, and not whole
     is_consistent = "violation" not in board.trace_line
     trace = badge(Tone.PASS if is_consistent else Tone.FAIL, line(board.trace_line))
     abandoned = f" {board.abandoned}" if board.abandoned else None

@@ -7,9 +7,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from benchkit.basics.canonical import canonical
+from benchkit.basics.names import names_of
 from benchkit.boards.board_page_parts import line, name, system_name
 from benchkit.boards.board_values import Board, SystemFacts
-from benchkit.boards.board_words import ABSENT, AGREEMENT, check_errors, counts_of, error_types, right_words
+from benchkit.boards.board_words import (
+    ABSENT,
+    AGREEMENT,
+    MOST_FAILURES,
+    counts_of,
+    error_types,
+    failed_cells,
+    right_words,
+)
 from benchkit.boards.usage import Tokens
 from benchkit.pages.html import Child, Html, element
 from benchkit.pages.parts import bullets, code, fold, paragraph
@@ -77,7 +86,13 @@ def incomplete_part(board: Board) -> Iterator[Html]:
     yield from table("Incomplete cells, by type of error", columns, (
         [system_name(one), *(str(one.incomplete.get(kind, 0)) for kind in kinds), planned.get(one.system)]
         for one in board.facts))
-    yield bullets(check_errors(board.facts))
+    failed = list(failed_cells(board.facts))
+    columns = [Column("system"), Column("error"), Column("message"), number_column("cells"), Column("which")]
+    yield from table("Why, and which", columns, (
+        [system_name(one), line(some.type), line(some.message), str(len(some.cells)), names_of(some.cells)]
+        for one, some in failed[:MOST_FAILURES]))
+    if len(failed) > MOST_FAILURES:
+        yield paragraph(f"And {len(failed) - MOST_FAILURES} more, in eval.jsonl.")
     yield element("p", "An incomplete cell has no answer that could be judged: it is neither right nor wrong, and is "
                        "never dropped. NotRun: it was never asked.", class_="quiet")
 

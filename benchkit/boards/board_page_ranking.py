@@ -13,6 +13,7 @@ from benchkit.boards.board_words import (
     HEADLINE,
     OF_TRACKS,
     OPEN_READINGS,
+    capability_of,
     gate_lines,
     gate_title,
     in_short,
@@ -25,7 +26,7 @@ from benchkit.pages.marks import Tone, badge
 from benchkit.pages.parts import article, bullets, callout, link, paragraph
 from benchkit.pages.row_chart import Bar, RowTitles, bar_chart
 from benchkit.pages.tables import Column, number_column, table
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent, spread
+from benchkit.reports.figures_as_text import NOT_AVAILABLE, spread
 
 
 def gates_callout(ranking: Sequence[Standing]) -> Html:
@@ -44,7 +45,7 @@ def ranking_part(board: Board) -> Iterator[Html]:
     yield bullets(in_short(board))
     columns = [Column("system"), number_column("headline %"), number_column("rank"), number_column("95 %"),
                Column("hard gates"), number_column("capability %"), number_column("judged")]
-    yield from table("Ranking, by headline", columns, map(_row, board.ranking), "systems ranking")
+    yield from table("Ranking, by the low end of the headline", columns, map(_row, board.ranking), "systems ranking")
     titles = RowTitles("Headlines with 95 % intervals", "system", "headline", "%, rank")
     yield from bar_chart(titles, map(_bar, board.ranking))
     if any(one.gate is not None for one in board.ranking):
@@ -65,7 +66,7 @@ def _row(one: Standing) -> list[Child]:
     judged = f"{one.judged} of {one.planned}"
     return [joined(f"{one.place}. ", gate_mark(one.gate), " ", system_name(one)),
             element("strong", share_of(one.headline)), str(one.rank) if one.rank else NOT_AVAILABLE,
-            interval_of(one.headline), gates, percent(one.capability), judged]
+            interval_of(one.headline), gates, capability_of(one), judged]
 
 
 def _bar(one: Standing) -> Bar:
@@ -75,7 +76,7 @@ def _bar(one: Standing) -> Bar:
         tone = Tone.INCOMPLETE if one.is_baseline else Tone.PLAIN
     sign = joined(" ", badge(Tone.FAIL, "gate broken")) if tone is Tone.FAIL else None
     note = f"{share_of(one.headline)}, rank {one.rank or NOT_AVAILABLE}"
-    value = one.headline.completed if one.judged else None
+    value = one.headline.worst if one.judged else None
     return Bar(joined(name(one.system), sign), value, one.headline.low, one.headline.high, note, tone)
 
 
@@ -135,5 +136,6 @@ def _track(place: int, track: TrackSection) -> Html:
 
 def _track_bar(track: TrackSection, row: TrackRow) -> Bar:
     note = f"{share_of(row.share)}; {row.judged - row.failures}/{row.judged}" if row.judged else "none judged"
+    note += f", {row.incomplete} incomplete" if row.judged and row.incomplete else ""
     tone = Tone.PLAIN if track.kind == "capability" else _gate_tone(row)
-    return Bar(name(row.system), row.share.completed, row.share.low, row.share.high, note, tone)
+    return Bar(name(row.system), row.share.worst if row.judged else None, row.share.low, row.share.high, note, tone)

@@ -18,8 +18,8 @@ from benchkit.statistics.intervals import Interval
 from benchkit.statistics.ranking import RankSet
 
 SYNTHETIC, ALTERED, SCORING, TRACE, OPEN = "synthetic", "altered", "scoring changed", "trace violations", "open"
-MIXED, UNREAD, EXPOSED = "two scorings", "unreadable", "exposed"
-BANNERS = (SYNTHETIC, TRACE, EXPOSED, ALTERED, MIXED, SCORING, UNREAD, OPEN)
+MIXED, UNREAD, EXPOSED, FAILED = "two scorings", "unreadable", "exposed", "failed cells"
+BANNERS = (SYNTHETIC, TRACE, EXPOSED, ALTERED, MIXED, SCORING, UNREAD, FAILED, OPEN)
 """The codes of banners, in the order in which they stand."""
 
 
@@ -306,6 +306,15 @@ class SampledCase:
 
 
 @dataclass(frozen=True, slots=True)
+class FailedCells:
+    """Cells of one system that ended in the same way without a verdict: type of error, message, and each by name."""
+
+    type: str
+    message: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SystemFacts:
     """A system as served, and what it took.
 
@@ -314,7 +323,7 @@ class SystemFacts:
     warm, cold       seconds of whole trials; in `gated` a trial is the sum of its requests
     attempts         cells that took more than one attempt
     said             how many answers said each word, as the pack reads them (`said_key`), most first
-    check_error      what its judges failed with most often; "" where none failed
+    failed           the incomplete cells by type of error and message, most first
     """
 
     system: str
@@ -328,7 +337,7 @@ class SystemFacts:
     incomplete: Mapping[str, int]
     attempts: int
     said: Mapping[str, int] = field(default_factory=dict)
-    check_error: str = ""
+    failed: tuple[FailedCells, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from benchkit import VERSION
 from benchkit.basics.names import count_of, shown_line
 from benchkit.boards.batch import BLOCKED, COMPLETE, OPEN, PUBLISHED
-from benchkit.boards.board_values import MIXED, Banner, Board, Making, Readings, Score, Standing, SystemFacts
+from benchkit.boards.board_values import (
+    MIXED,
+    Banner,
+    Board,
+    FailedCells,
+    Making,
+    Readings,
+    Score,
+    Standing,
+    SystemFacts,
+)
 from benchkit.boards.usage import CACHE_ONLY, NOT_REPORTED, Tokens
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, number, percent, spread
 
 LONGEST_NAME, LONGEST_LINE = 80, 400
 MOST_WORDS = 4
+MOST_FAILURES = 50
+"""So many ways in which cells failed are listed, and how many more there are."""
 STATUS = {
     OPEN: "cells are left, the figures will change",
     COMPLETE: "every planned cell was asked",
@@ -74,6 +86,11 @@ def share_of(readings: Readings) -> str:
     if readings.is_whole:
         return percent(readings.worst)
     return f"{percent(readings.worst)} to {percent(readings.best)}"
+
+
+def capability_of(one: Standing) -> str:
+    """The capability in percent, with its denominator where some answers have no verdict."""
+    return percent(one.capability) + ("" if one.judged in (0, one.planned) else f" over {one.judged} judged")
 
 
 def interval_of(readings: Readings) -> str:
@@ -158,7 +175,8 @@ def gate_title(ranking: Sequence[Standing]) -> str:
         return f"{len(broken)} of {count_of(len(gated), 'system')} broke a hard gate"
     unknown = sum(1 for one in gated if one.gate and not one.gate.is_clean)
     if unknown:
-        return f"No system broke a hard gate so far; {unknown} of {count_of(len(gated), 'system')} lack answers"
+        return (f"No system broke a hard gate so far; answers of {unknown} of {count_of(len(gated), 'system')} are "
+                "missing")
     return "Every hard gate held, in every answer of every system"
 
 
@@ -252,16 +270,16 @@ def _of_unjudged(board: Board, one: Standing) -> str:
     """Why nothing that a model said was judged."""
     facts = next((facts for facts in board.facts if facts.system == one.system), None)
     kinds = counts_of(facts.incomplete) if facts is not None else "none"
-    why = f" ({shown_line(facts.check_error, LONGEST_LINE)})" if facts is not None and facts.check_error else ""
+    failed = facts.failed if facts is not None else ()
+    why = f" ({shown_line(failed[0].message, LONGEST_LINE)})" if failed else ""
     return f"{short_name(one.system)}: none of its {count_of(one.planned, 'cell')} was judged: {kinds}{why}."
 
 
 # --------------------------------------------------------------------------------------------- incomplete
 
-def check_errors(facts: Sequence[SystemFacts]) -> list[str]:
-    """Whose answers could not be judged, and with what the judges failed most often."""
-    return [f"{short_name(one.system)}: {one.incomplete.get('CheckError', 0)} not judged, most often: "
-            f"{shown_line(one.check_error, LONGEST_LINE)}" for one in facts if one.check_error]
+def failed_cells(facts: Sequence[SystemFacts]) -> Iterator[tuple[SystemFacts, FailedCells]]:
+    """Every way in which cells ended without a verdict, system by system."""
+    return ((one, failed) for one in facts for failed in one.failed)
 
 
 def error_types(facts: Sequence[SystemFacts]) -> list[str]:

@@ -6,13 +6,13 @@ One pass over the log, one trial line in memory at a time. What does not live he
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import ErrorFacts, Reply, Timings, Usage
-from benchkit.boards.board_values import Agreement, Standing, SystemFacts
-from benchkit.boards.eval_rows import Row
+from benchkit.boards.board_values import Agreement, FailedCells, Standing, SystemFacts
+from benchkit.boards.eval_rows import Row, RowError
 from benchkit.boards.pack import Pack
 from benchkit.boards.usage import NOTHING_USED, Tokens, tokens_of
 from benchkit.recordings.converting import session_facts
@@ -66,12 +66,11 @@ def facts_of(
 ) -> tuple[SystemFacts, ...]:
     """The facts of each system, in the order of the ranking."""
     incomplete: dict[str, Counter[str]] = defaultdict(Counter)
-    failed: dict[str, Counter[str]] = defaultdict(Counter)
+    failed: dict[str, dict[RowError, list[str]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         if row.error is not None:
             incomplete[row.cell.system][row.error.type] += 1
-            if row.error.type == "CheckError":
-                failed[row.cell.system][row.error.message] += 1
+            failed[row.cell.system][row.error].append(f"{row.cell.case} trial {row.cell.trial}")
     # in gated a trial is many requests, so the limit of one says nothing of when it was given up
     sessions = session_facts(log) if geometry == "single" else ()
     found = []
@@ -82,9 +81,13 @@ def facts_of(
             one.system, one.is_baseline, one.sees_truth, log.settings.get(one.system, {}), its.used,
             figure(token_sums(its.trials).output_per_second), warm, cold,
             dict(sorted(incomplete[one.system].items())), its.repeated,
-            dict(Counter(its.words.values()).most_common()),
-            "".join(message for message, _count in failed[one.system].most_common(1))))
+            dict(Counter(its.words.values()).most_common()), tuple(_failed_cells(failed[one.system]))))
     return tuple(found)
+
+
+def _failed_cells(failed: Mapping[RowError, Sequence[str]]) -> Iterator[FailedCells]:
+    for error, cells in sorted(failed.items(), key=lambda one: -len(one[1])):
+        yield FailedCells(error.type, error.message, tuple(cells))
 
 
 def agreements_of(gathered: Mapping[str, Gathered], ranking: Sequence[Standing]) -> tuple[Agreement, ...]:
