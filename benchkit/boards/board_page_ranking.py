@@ -45,7 +45,7 @@ def ranking_part(board: Board) -> Iterator[Html]:
     yield bullets(in_short(board))
     columns = [Column("system"), number_column("headline %"), number_column("rank"), number_column("95 %"),
                Column("hard gates"), number_column("capability %"), number_column("judged")]
-    yield from table("Ranking, by the low end of the headline", columns, map(_row, board.ranking), "systems ranking")
+    yield from table("Ranking, by headline", columns, map(_row, board.ranking), "systems ranking")
     titles = RowTitles("Headlines with 95 % intervals", "system", "headline", "%, rank")
     yield from bar_chart(titles, map(_bar, board.ranking))
     if any(one.gate is not None for one in board.ranking):
