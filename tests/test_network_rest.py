@@ -4,6 +4,8 @@ from __future__ import annotations
 import unittest
 
 from benchkit.network.rest import MOST_ASKED_S, Rest, asked_wait
+from tests.fake_ollama import raw_bytes
+from tests.river import MODEL, RiverWithServer
 
 NOW = 1893456000.0  # 2030-01-01 00:00:00 UTC
 
@@ -25,6 +27,21 @@ class RetryAfter(unittest.TestCase):
         rest.ask_for(9.0)
         rest.ask_for(7.0)
         self.assertEqual((rest.left(5.0), rest.left(9.0), rest.left(50.0)), (4.0, 0.0, 0.0))
+
+
+class ForLongerThanATrial(RiverWithServer):
+    def test_one_answer_without_measure_costs_its_own_trial_and_none_of_those_behind_it(self) -> None:
+        for number, asked in enumerate(("9999999", "999999999", "Fri, 31 Dec 9999 23:59:59 GMT")):
+            with self.subTest(asked):
+                busy = b"HTTP/1.1 429 X\r\nRetry-After: %s\r\nContent-Length: 0\r\n\r\n" % asked.encode()
+                self.server.next(raw_bytes(busy))
+                log = self.folder / f"busy-{number}.jsonl"
+                told = self.type(f"bench.py --system {MODEL} --host {self.server.host} --trials 2 --timeout-s 20 "
+                                 f"--quiet --log {log}")
+                self.assertEqual(0, told.code, told)
+                trials = [line for line in self.lines(log) if line["kind"] == "trial"]
+                self.assertEqual(["ServerBusy", *[None] * 5], [line.get("error", {}).get("type") for line in trials])
+                self.assertEqual([0.0] * 6, [line["waited_s"] for line in trials])
 
 
 if __name__ == "__main__":
