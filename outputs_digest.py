@@ -253,7 +253,7 @@ def comparison_text(found: "DigestComparison", first: str, second: str) -> "Iter
     equal = count_of(found.compared, "trial that both have is equal", "trials that both have are equal")
     yield f"{a} and {b}: {found.compared - found.different:,} of {equal}"
     for name, group in found.groups.items():
-        yield f"  {name}: {group.equal} of {group.compared} equal{percent(group.share)}"
+        yield f"  {name}: {group.equal} of {group.compared} equal{in_brackets(group.share)}"
     if found.only_first or found.only_second:
         yield f"  on one side only: {count_of(found.only_first, 'trial')} of {a}, {found.only_second:,} of {b}"
     if found.other_asks:
@@ -261,8 +261,8 @@ def comparison_text(found: "DigestComparison", first: str, second: str) -> "Iter
     if not found.same_settings:
         yield "  the settings of the two differ"
     yield from parting_text(found)
-    yield (f"  equal pairs of outputs inside a case, without cold trials: {a}{percent(found.self_first) or ' n/a'}, "
-           f"{b}{percent(found.self_second) or ' n/a'}")
+    yield (f"  equal pairs of outputs inside a case, without cold trials: {a}{in_brackets(found.self_first)}, "
+           f"{b}{in_brackets(found.self_second)}")
 
 
 def parting_text(found: "DigestComparison") -> "Iterator[str]":
@@ -280,9 +280,11 @@ def parting_text(found: "DigestComparison") -> "Iterator[str]":
                f"\"{shown_line(parting.second_text or '')}\"")
 
 
-def percent(share: "Fraction | None") -> str:
-    """` (98.3 %)`, rounded half-even; empty where there is none."""
-    return "" if share is None else f" ({float(round(share * 100, 1)):.1f} %)"
+def in_brackets(share: "Fraction | None") -> str:
+    """` (98.3 %)`; ` n/a` where nothing could be compared."""
+    from benchkit.basics.shares import percent
+
+    return " n/a" if share is None else f" ({percent(share)} %)"
 
 
 if __name__ == "__main__":

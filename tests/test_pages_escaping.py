@@ -159,6 +159,11 @@ class InMarkdown(unittest.TestCase):
             ("    no code", "no code"),
             ("a|b", "a\\|b"),
             ("@team", "\\@<!-- -->team"),
+            ("#12 refund", "\\#<!-- -->12 refund"),
+            ("octo/repo#56", "octo\\/repo\\#<!-- -->56"),
+            ("GH-12, gh-12", "GH\\-<!-- -->12\\, gh\\-<!-- -->12"),
+            ("GHSA-2f9c", "GHSA\\-<!-- -->2f9c"),
+            ("deadbeef1 cafe", "deadbe<!-- -->ef1 cafe"),
         )
         for text, expected in table:
             with self.subTest(text=text):
@@ -183,7 +188,8 @@ class InMarkdown(unittest.TestCase):
 
     def test_a_summary_is_html_on_one_line_since_markdown_has_no_say_in_it(self) -> None:
         table = (("needs_reply", "needs_reply"), ("</summary>\n\n<script>", "&lt;/summary&gt;  &lt;script&gt;"),
-                 ("@team", "@<!-- -->team"), ("\x1b[0m", "\\x1b[0m"))
+                 ("@team", "@<!-- -->team"), ("\x1b[0m", "\\x1b[0m"), ("it's #12", "it&#x27;s #<!-- -->12"),
+                 ("a/b#56 GH-7", "a/b#<!-- -->56 GH-<!-- -->7"))
         for text, expected in table:
             with self.subTest(text=text):
                 self.assertEqual(markdown.folded(text).partition("\n")[0],
@@ -212,6 +218,8 @@ class InCsv(unittest.TestCase):
             ("\tx", "'\tx"),
             ("\rx", "\"'\rx\""),
             ("\0x", "'\0x"),
+            ("\n\nhello", '"\n\nhello"'),
+            (" a=1", " a=1"),
             ('=cmd|"/c"', "\"'=cmd|\"\"/c\"\"\""),
             ("1=1", "1=1"),
             ("", ""),
@@ -220,6 +228,13 @@ class InCsv(unittest.TestCase):
         for text, expected in table:
             with self.subTest(text=ascii(text)):
                 self.assertEqual(csv_field(text), expected)
+
+    def test_a_sign_of_a_formula_is_found_wide_and_small_and_behind_what_is_not_seen(self) -> None:
+        for before in ("", "\n", "\r\n", " ", "\u3000", "\t", "\u200b", "\ufeff", " \x0b"):
+            for sign in "=+-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b":
+                text = f"{before}{sign}1"
+                with self.subTest(text=ascii(text)):
+                    self.assertEqual(next(csv.reader([csv_field(text)])), ["'" + text])
 
     def test_a_line_has_texts_numbers_and_empty_fields(self) -> None:
         self.assertEqual(csv_line(["a", -1, -0.5, None, True, False, "-1"]), "a,-1,-0.5,,true,false,'-1\r\n")
@@ -230,7 +245,8 @@ class InCsv(unittest.TestCase):
         rows = list(csv.reader(io.StringIO(lines, newline=""), strict=True))
         self.assertEqual(len(rows), len(texts))
         for text, (field, count) in zip(texts, rows, strict=True):
-            self.assertEqual(field, "'" + text if text.startswith(tuple("=+-@\t\r")) else text)
+            is_formula = text.startswith(("\t", "\r")) or re.match("[\\s\x00-\x1f\u2028\u202e]*[=+@-]", text)
+            self.assertEqual(field, "'" + text if is_formula else text)
             self.assertEqual(count, "7")
 
 

@@ -75,15 +75,19 @@ class IdenticalOutputs(unittest.TestCase):
     def test_it_says_that_the_repetitions_add_nothing_and_not_that_they_are_left_out(self) -> None:
         run = replace(changed(record({"A": "++", "B": "--"}), output="same"), settings=WARM)
         self.assertEqual(
-            "in 2 of 2 cases every trial gave the same text, at temperature 1: repeated trials of these cases say no "
-            "more than one trial does, and their pass^k is no more certain than a single look (A, B)",
+            "in 2 of 2 cases every trial gave the same text, at temperature 1: repeated trials of these cases are "
+            "copies, which say no more than one trial does, and their pass^k is no more certain than a single look "
+            "(A, B)",
             cautions(run)["identical-outputs"])
 
-    def test_they_are_no_surprise_at_temperature_0_or_without_one(self) -> None:
+    def test_they_are_copies_at_temperature_0_or_without_one_too(self) -> None:
         same = changed(record({"A": "++"}), output="same")
-        for settings in ({}, {"temperature": 0}, {"options": {"temperature": 0.0}}, {"options": None}):
+        unknown, cold = "a temperature that nobody told: ", "temperature 0: "
+        for settings, words in (({}, unknown), ({"temperature": 0}, cold), ({"options": {"temperature": 0.0}}, cold),
+                                ({"options": None}, unknown)):
             with self.subTest(settings=settings):
-                self.assertNotIn("identical-outputs", cautions(replace(same, settings=settings)))
+                self.assertIn(f"gave the same text, at {words}",
+                              cautions(replace(same, settings=settings))["identical-outputs"])
 
     def test_one_judged_trial_is_not_identical_with_anything(self) -> None:
         self.assertNotIn("identical-outputs", cautions(replace(record({"A": "+n"}), settings=WARM)))
@@ -157,8 +161,9 @@ class Sessions(unittest.TestCase):
         text = cautions(run)["several-sessions"]
         self.assertIn(f"{spread(interval.low, interval.high)} %", text)
         self.assertIn("3 of 4 trials in 2 complete rounds", text)
-        self.assertIn("looking at results and then going on makes ordinary intervals too narrow. This one, of how "
-                      "often one try passes, holds however often one looked: ", text)
+        self.assertIn("ordinary intervals, which are about other such cases, too narrow. Another question is how often "
+                      "one try passes in these same cases: ", text)
+        self.assertTrue(text.endswith("; that says nothing of other cases"), text)
 
 
 class Percentiles(unittest.TestCase):

@@ -92,7 +92,7 @@ class EveryRenderer(unittest.TestCase):
     def test_a_tag_says_over_how_many_cases_its_completed_only_value_is(self) -> None:
         text = text_report([report_of(with_tag(record(EXACT | {"E": "nnn"})), "run")])
         self.assertRegex(text, r"tag +cases +trials passed +worst +done +best +95 % +cases done\n"
-                               r"  all +6  3 of 13 judged +16\.7 +20\.0 +44\.4 .* 5 of 6\n")
+                               r"  all +6  3 of 13 judged, 5 unknown +16\.7 +20\.0 +44\.4 .* 5 of 6\n")
         self.assertNotIn("5 of 6", text_report([report_of(with_tag(record({"A": "++"})), "run")]))
 
 
@@ -133,7 +133,7 @@ class TheChart(unittest.TestCase):
     def test_a_bar_is_drawn_over_the_range_and_told_so(self) -> None:
         bars = page_of(record(OPEN), record(OPEN)).split("<caption>Share of tries that pass, with")[1]
         told = re.findall(r'role="img" aria-label="([^"]*)"', html.unescape(bars.split("</table>")[0]))
-        self.assertEqual([True, True], [one.startswith("50 % to 91.7 %, interval ") for one in told[1:]], told)
+        self.assertEqual([True, True], [one.startswith("50.0 % to 91.7 %, interval ") for one in told[1:]], told)
 
 
 def table_with(text: str, title: str) -> Table:

@@ -121,7 +121,7 @@ class OneLine(unittest.TestCase):
         self.assertLess(len(line), 80)
 
     def test_durations_read_as_a_person_would_say_them(self) -> None:
-        for seconds, text in ((0.4, "0 s"), (59.9, "59 s"), (60, "1 min 00 s"), (125, "2 min 05 s"),
+        for seconds, text in ((0.0, "0 s"), (0.4, "under 1 s"), (59.9, "59 s"), (60, "1 min 00 s"), (125, "2 min 05 s"),
                               (3660, "1 h 01 min"), (360000, "100 h 00 min")):
             self.assertEqual(text, duration(seconds))
 

@@ -71,7 +71,7 @@ class BetweenRecordings(unittest.TestCase):
 class Figures(unittest.TestCase):
     def test_ties_go_to_the_even_digit(self) -> None:
         table = [
-            (Fraction(5, 10**7), 0.0),
+            (Fraction(0), 0.0),
             (Fraction(15, 10**7), 0.000002),
             (Fraction(25, 10**7), 0.000002),
             (Fraction(-25, 10**7), -0.000002),

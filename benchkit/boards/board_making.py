@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from benchkit.basics.canonical import canonical
 from benchkit.basics.command import Command
 from benchkit.basics.names import are, cases_named, count_of, shown_line
+from benchkit.basics.shares import as_given, percent
 from benchkit.basics.values import JSON
 from benchkit.boards.batch import PUBLISHED, Batch, FoundBatch
 from benchkit.boards.board_values import (
@@ -42,7 +43,6 @@ from benchkit.boards.samples import readable_word, sampled_cases
 from benchkit.boards.solver_facts import Gathered, agreements_of, facts_of
 from benchkit.boards.standings import ranking_of, records_of, tracks_of
 from benchkit.boards.trace_check import Verification, Violation
-from benchkit.reports.figures_as_text import percent
 from benchkit.trial_log.lines import SessionLine
 from benchkit.trial_log.reader import TrialLog
 
@@ -230,13 +230,14 @@ def _checks(job: Job, figures: GateFigures) -> Iterator[Check]:
                 figures.kept >= gate.least_questions)
     most = max(figures.answers.items(), key=lambda one: one[1], default=("none", 0))
     share = most[1] / figures.kept if figures.kept else 0.0
-    yield Check("most of one answer", f"{percent(share)} % ({shown_line(most[0], 60)})",
-                f"at most {percent(gate.most_one_answer)} %",
+    yield Check("most of one answer", f"{percent(share, gate.most_one_answer)} % ({shown_line(most[0], 60)})",
+                f"at most {as_given(gate.most_one_answer)} %",
                 most[1] <= gate.most_one_answer * figures.kept)
     best = max(figures.blind.items(), key=lambda one: one[1], default=None)
     if best is not None:
-        yield Check("best that does not see the truth", f"{percent(best[1])} % (baselines:{shown_line(best[0], 60)})",
-                    f"at most {percent(gate.most_blind_score)} %", best[1] <= gate.most_blind_score)
+        yield Check("best that does not see the truth",
+                    f"{percent(best[1], gate.most_blind_score)} % (baselines:{shown_line(best[0], 60)})",
+                    f"at most {as_given(gate.most_blind_score)} %", best[1] <= gate.most_blind_score)
 
 
 def _market(parts: Mapping[str, JSON]) -> Market | None:

@@ -19,7 +19,7 @@ from benchkit.boards.board_words import (
     right_words,
 )
 from benchkit.pages.markdown import Markdown, bullets, code, folded, paragraph, table
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, percent
+from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, per_second, percent
 from benchkit.reports.markdown_parts import LONGEST_NAME, LONGEST_TEXT, left, listed, own, right
 from benchkit.statistics.percentiles import PERCENTS
 
@@ -37,7 +37,7 @@ def tokens_part(board: Board) -> Iterator[Markdown]:
 
 def _token_row(one: SystemFacts) -> list[Markdown]:
     tokens, wire = one.tokens, one.tokens.to_wire()
-    rate = NOT_AVAILABLE if one.output_per_second is None else f"{one.output_per_second:.1f}"
+    rate = per_second(one.output_per_second)
     figures = ([own(number(tokens.calls)), own(number(tokens.reported)), own(number(tokens.prompt_tokens)),
                 own(number(tokens.output_tokens))] if not isinstance(wire, str) else
                [own(NOT_AVAILABLE if tokens.calls else "0"), own("0"), code(wire), code(wire)])

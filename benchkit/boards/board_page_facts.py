@@ -24,7 +24,7 @@ from benchkit.pages.html import Child, Html, element
 from benchkit.pages.parts import bullets, code, fold, paragraph
 from benchkit.pages.row_chart import Bar, RowTitles, bar_chart
 from benchkit.pages.tables import Column, number_column, table
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, percent
+from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, per_second, percent
 from benchkit.reports.speed import LatencyColumn
 from benchkit.statistics.intervals import wilson
 from benchkit.statistics.percentiles import PERCENTS
@@ -43,7 +43,7 @@ def tokens_part(board: Board) -> Iterator[Html]:
 
 
 def _token_row(one: SystemFacts) -> list[Child]:
-    rate = NOT_AVAILABLE if one.output_per_second is None else f"{one.output_per_second:.1f}"
+    rate = per_second(one.output_per_second)
     return [system_name(one), *_token_cells(one.tokens), rate, one.attempts]
 
 

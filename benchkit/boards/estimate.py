@@ -96,8 +96,12 @@ def in_words(one: Estimate) -> str:
 def _forecast_in_words(found: Forecast | None, unit: str) -> str:
     if found is None:
         return f"{unit} unknown" if unit != "s" else "time unknown"
-    interval = "" if found.low is None or found.high is None else f" ({found.low:,.0f} to {found.high:,.0f})"
-    return f"about {found.total:,.0f} {unit}{interval}"
+    interval = "" if found.low is None or found.high is None else f" ({_whole(found.low)} to {_whole(found.high)})"
+    return f"{'' if 0 < found.total < 1 else 'about '}{_whole(found.total)} {unit}{interval}"
+
+
+def _whole(value: float) -> str:
+    return "under 1" if 0 < value < 1 else f"{value:,.0f}"
 
 
 def _how_sure(one: Estimate) -> str:

@@ -15,6 +15,7 @@ from benchkit.basics.canonical import digest
 from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
 from benchkit.basics.names import are, shown_line
+from benchkit.basics.shares import as_given, percent
 from benchkit.basics.values import JSON, Case, Message
 from benchkit.boards.exposure import leaked_terms, of_pack, text_of, untimely, untimely_payload
 from benchkit.boards.game import Game, Rules, game_of, play
@@ -22,7 +23,6 @@ from benchkit.boards.job import BatchGate
 from benchkit.boards.judging import Scores, UnjudgedError, scores_of
 from benchkit.boards.menu import sold_in
 from benchkit.boards.pack import Baseline, Pack
-from benchkit.reports.figures_as_text import percent
 from benchkit.statistics.figures import figure
 from benchkit.statistics.intervals import headline
 
@@ -155,8 +155,9 @@ def _reasons_to_block(figures: GateFigures, gate: BatchGate) -> Iterator[str]:
                    f"{shown_line(answer, 60)!r}, more than most_one_answer = {gate.most_one_answer:g} of them")
     for name, score in figures.blind.items():
         if score > gate.most_blind_score:
-            yield (f"baselines:{name} solves it without seeing the truth: its headline is {percent(score)} %, more "
-                   f"than the {percent(gate.most_blind_score)} % of most_blind_score = {gate.most_blind_score:g}")
+            yield (f"baselines:{name} solves it without seeing the truth: its headline is "
+                   f"{percent(score, gate.most_blind_score)} %, more than the {as_given(gate.most_blind_score)} % of "
+                   f"most_blind_score = {gate.most_blind_score:g}")
 
 
 def _blind_score(pack: Pack, baseline: Baseline, games: Sequence[Game]) -> float:

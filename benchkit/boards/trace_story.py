@@ -23,6 +23,7 @@ from benchkit.boards.trace_events import (
     SegmentKey,
 )
 from benchkit.boards.trace_reading import Segment
+from benchkit.reports.figures_as_text import seconds
 
 _INDENT = "    "
 
@@ -63,7 +64,8 @@ def _message(data: Mapping[str, Any]) -> Iterator[str]:
     else:
         tokens = data["usage"].get("output_tokens")
         told = f", {count_of(tokens, 'token')}" if tokens is not None else ""
-        yield f"it says, after {data['latency_s'] or 0:.3f} s{told} (request {data['request']}):"
+        after = "" if data["latency_s"] is None else f" after {seconds(data['latency_s'])} s"
+        yield f"it says,{after}{told} (request {data['request']}):"
     yield from _quoted(data["text"])
     if data["reasoning"]:
         yield "its reasoning, which no judge reads:"

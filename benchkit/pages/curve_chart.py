@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from benchkit.basics.shares import percent
 from benchkit.pages.html import Html, element, whole
 from benchkit.pages.parts import key
 from benchkit.pages.scales import Scale, plain_number, range_of, ticks
@@ -95,7 +96,7 @@ def _grid(chart: CurveChart, axes: _Axes) -> Iterator[Html]:
     for value in ticks(axes.y, 4):
         _, top = axes.spot(0, value)
         yield line(0, 1, top, top, "grid")
-        yield label(0, top + 4, _share(value), "end", -8)
+        yield label(0, top + 4, f"{plain_number(value * 100)} %", "end", -8)
     for value in _whole_ticks(axes.x):
         place = axes.x.place(value)
         yield upright(place, PLOT, PLOT + 4, "axis")
@@ -105,7 +106,7 @@ def _grid(chart: CurveChart, axes: _Axes) -> Iterator[Html]:
 
 
 def _share(value: float) -> str:
-    return f"{plain_number(value * 100)} %"
+    return f"{percent(value)} %"
 
 
 def _whole_ticks(scale: Scale) -> tuple[float, ...]:

@@ -14,7 +14,12 @@ _NONCHARACTER = re.compile("[\ufffe\uffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BACKTICKS = re.compile(r"`+")
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\0")
+# mentions and mail addresses, issues (#12, owner/repository#56, GH-12), advisories (GHSA-...), commits
+_REFERENCE = re.compile(r"@|#(?=[0-9])|\bGH(?:SA)?\\?-|\b[0-9a-f]{6}(?=[0-9a-f]+\b)", re.IGNORECASE)
+_APART = "<!-- -->"
+# a spreadsheet may skip what is blank or not seen before the sign, and takes wide and small signs for the usual ones
+_FORMULA = re.compile("[\t\r\0]|[\\s\0-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]*"
+                      "[=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]")
 _CSV_SPECIAL = re.compile(r'[",\r\n]')
 
 
@@ -59,25 +64,31 @@ def markdown_plain(text: str) -> str:
 
     What models wrote belongs in a cell or a block, where no renderer looks for links and mentions.
     """
-    line = _PUNCTUATION.sub(r"\\\1", shown(text).replace("\n", " ").replace("\t", " ").strip())
-    # renderers find mentions and mail addresses in the escaped text too, unless something stands in between
-    return line.replace("@", "@<!-- -->")
+    return _unlinked(_PUNCTUATION.sub(r"\\\1", shown(text).replace("\n", " ").replace("\t", " ").strip()))
 
 
 def markdown_summary(text: str) -> str:
     """A text on one line inside an HTML element that stands at the start of a block, where Markdown has no say."""
-    # renderers find mentions there, too
-    return html_text(shown(text).replace("\n", " ").replace("\t", " ").strip()).replace("@", "@<!-- -->")
+    return _unlinked(html_text(shown(text).replace("\n", " ").replace("\t", " ").strip()))
+
+
+def _unlinked(escaped: str) -> str:
+    """The same to a reader; where a renderer would link, it finds a comment in between.
+
+    It looks for links in the finished text, so that no backslash keeps it from them; a link to an issue would even be
+    written down there.
+    """
+    return _REFERENCE.sub(rf"\g<0>{_APART}", escaped)
 
 
 def csv_field(text: str) -> str:
-    """A text as a field of RFC 4180; a `'` before what a spreadsheet would run as a formula.
+    """A text as a field of RFC 4180; a `'` before what a spreadsheet may run as a formula.
 
     The text stays as it is otherwise, control characters included; only lone surrogates, which no file can hold,
     are shown.
     """
     field = _SURROGATE.sub(_named, text)
-    if field.startswith(_FORMULA):
+    if _FORMULA.match(field):
         field = "'" + field
     if _CSV_SPECIAL.search(field):
         return '"' + field.replace('"', '""') + '"'

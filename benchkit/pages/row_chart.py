@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from benchkit.basics.shares import percent, points
 from benchkit.pages.html import Child, Html, element, joined, stream
 from benchkit.pages.marks import Tone
 from benchkit.pages.scales import Scale, plain_number, range_of, round_reach
@@ -101,10 +102,11 @@ def _row(row: Row) -> Html:
 
 
 def axis(scale: Scale, title: str, is_signed: bool = False) -> Html:
-    """The axis above the rows, in percent: a tick at each quarter."""
-    drawn = [label(place, 14, _share(scale.at(place), is_signed), edge_anchor(place),
+    """The axis above the rows, in percent or in points: a tick at each quarter."""
+    drawn = [label(place, 14, _tick(scale.at(place), is_signed), edge_anchor(place),
                    class_="quarter" if place in (0.25, 0.75) else "") for place in _QUARTERS]
-    ends = f"{title}, from {_share(scale.low, is_signed)} to {_share(scale.high, is_signed)}"
+    ends = f"{title}, from {_tick(scale.low, is_signed)} to {_tick(scale.high, is_signed)}"
+    ends += " points" if is_signed else ""
     return picture(20, ends, "", *drawn, class_="axis-picture")
 
 
@@ -159,6 +161,12 @@ def _told(value: float, low: float | None, high: float | None, is_signed: bool =
 
 
 def _share(value: float, is_signed: bool = False) -> str:
-    share = value * 100
-    sign = "+" if is_signed and share > 0 else ""
-    return f"{sign}{plain_number(share)} %".replace("-", "\u2212")
+    return f"{points(value)} points".replace("-", "\u2212") if is_signed else f"{percent(value)} %"
+
+
+def _tick(value: float, is_signed: bool) -> str:
+    """A round value: `50 %`; of differences `+20`, and the unit where they are none."""
+    share = plain_number(value * 100)
+    if not is_signed:
+        return f"{share} %"
+    return f"{'+' if value > 0 else ''}{share}".replace("-", "\u2212") if value else "0 points"

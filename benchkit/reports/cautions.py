@@ -53,14 +53,13 @@ def _above_k_max(run: Run) -> Iterator[Caution]:
 
 def _identical_outputs(run: Run) -> Iterator[Caution]:
     temperature = temperature_of(run.record.settings)
-    if temperature is None or temperature <= 0:
-        return
+    warmth = "a temperature that nobody told" if temperature is None else f"temperature {temperature:g}"
     repeated = [case for case in run.tally.cases if case.counts.completed >= 2]
     same = [case.case.id for case in repeated if case.has_one_output]
     if same:
         yield Caution("identical-outputs", (
-            f"in {len(same):,} of {count_of(len(repeated), 'case')} every trial gave the same text, at temperature "
-            f"{temperature:g}: repeated trials of these cases say no more than one trial does, and their pass^k is no "
+            f"in {len(same):,} of {count_of(len(repeated), 'case')} every trial gave the same text, at {warmth}: "
+            "repeated trials of these cases are copies, which say no more than one trial does, and their pass^k is no "
             f"more certain than a single look ({names_of(same)})"))
 
 
@@ -87,7 +86,10 @@ def _odd_answers(run: Run) -> Iterator[Caution]:
     odd = run.tally.oddities
     kinds = (("cut-off-answers", odd.cut, "were cut off at the length limit: raise it if checks fail for that"),
              ("empty-answers", odd.blank, "are empty"),
-             ("reasoning-only-answers", odd.reasoned, "are empty behind reasoning text, which is never judged"))
+             ("reasoning-only-answers", odd.reasoned, "are empty behind reasoning text, which is never judged"),
+             ("thinking-in-answers", odd.thinking, (
+                 "hold <think> or </think>: the server did not keep thoughts apart from the answer, so checks judge "
+                 "both")))
     for code, found, words in kinds:
         if found.count:
             yield Caution(code, (
@@ -121,10 +123,11 @@ def _sessions(run: Run) -> Iterator[Caution]:
         trials = rounds.complete * len(run.tally.cases)
         interval = anytime(rounds.passed, trials)
         yield Caution("several-sessions", (
-            f"recorded in {len(sessions):,} sessions: looking at results and then going on makes ordinary intervals "
-            "too narrow. This one, of how often one try passes, holds however often one looked: "
-            f"{spread(interval.low, interval.high)} % ({rounds.passed:,} of "
-            f"{count_of(trials, 'trial')} in {count_of(rounds.complete, 'complete round')})"))
+            f"recorded in {len(sessions):,} sessions: looking at results and then going on makes ordinary intervals, "
+            "which are about other such cases, too narrow. Another question is how often one try passes in these "
+            f"same cases: {spread(interval.low, interval.high)} %, however often one looked ({rounds.passed:,} of "
+            f"{count_of(trials, 'trial')} in {count_of(rounds.complete, 'complete round')}); that says nothing of "
+            "other cases"))
 
 
 def session_differences(sessions: Sequence[SessionFacts]) -> tuple[str, ...]:

@@ -219,7 +219,7 @@ def compare(base: RunReport, candidate: RunReport, margin: Fraction | None = Non
         same_within_margin=None if margin is None else bool(differences) and same_within(around, margin),
         latency=latency_ratios(base, candidate, ids),
         repeat=repeat_of(base.record, candidate.record, cases) if is_repeat(base.record, candidate.record) else None,
-        cautions=pair_cautions(base.record, candidate.record, cases))
+        cautions=pair_cautions(base.record, candidate.record, cases, p, interval))
 
 
 def _side(winner: Literal["first", "second"] | None) -> Literal["base", "candidate"] | None:

@@ -2,42 +2,23 @@
 
 What stands for a metric where there is room for one figure is decided here, for all renderers, and so is where a
 curve of completed-only values may be drawn.
-What does not live here: figures in JSON (statistics/figures.py), and columns (columns.py).
+What does not live here: shares in percent (basics/shares.py), which are passed on, figures in JSON
+(statistics/figures.py), and columns (columns.py).
 """
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 
+from benchkit.basics.shares import NOT_AVAILABLE as NOT_AVAILABLE
+from benchkit.basics.shares import distance as distance
+from benchkit.basics.shares import percent as percent
+from benchkit.basics.shares import percent_in_words as percent_in_words
+from benchkit.basics.shares import points as points
+from benchkit.statistics.lattice_sums import KNOWN_TO, SMALL
+from benchkit.statistics.paired import ALPHA
 from benchkit.statistics.percentiles import TRIALS_NEEDED, Latency, Percentile
 from benchkit.statistics.suites import SuiteMetric
-
-NOT_AVAILABLE = "n/a"
-
-
-def percent(value: Fraction | float | None) -> str:
-    """A share as percent with one digit, ties to even: `68.3`. Only a share of 1 reads 100.0, only 0 reads 0.0.
-
-    What would be rounded to them reads `<0.1` and `>99.9`.
-    """
-    if value is None:
-        return NOT_AVAILABLE
-    tenths = _tenths(value)
-    if value > 0 and not tenths:
-        return "<0.1"
-    return ">99.9" if value < 1 and tenths == 1000 else _with_tenths(tenths)
-
-
-def percent_in_words(value: Fraction | float) -> str:
-    """A share in a sentence: `68.3 %`, `less than 0.1 %`, `more than 99.9 %`."""
-    return f"{percent(value)} %".replace("<", "less than ").replace(">", "more than ")
-
-
-def _tenths(value: Fraction | float) -> int:
-    return round(Fraction(value) * 1000)
-
-
-def _with_tenths(tenths: int) -> str:
-    return f"{tenths // 10}.{tenths % 10}"
 
 
 def spread(low: Fraction | float | None, high: Fraction | float | None) -> str:
@@ -62,21 +43,19 @@ def completed_of_all(metric: SuiteMetric, cases: int) -> float | None:
     return float(metric.completed) if metric.completed is not None and is_of_all else None
 
 
-def points(value: Fraction | float | None) -> str:
-    """A difference of shares in percentage points, with its sign: `+3.3`, `-0.1`.
-
-    Only a difference of 0 reads 0.0, and only one of 1 reads 100.0: all others have some, but not all, of the tenths.
-    """
-    if value is None:
-        return NOT_AVAILABLE
-    sign = "-" if value < 0 else "+" if value > 0 else ""
-    return sign + distance(-value if value < 0 else value)
+NO_ERROR = "none"
+"""A standard error of 0, which is no error bar."""
 
 
-def distance(value: Fraction | float) -> str:
-    """A difference of shares in percentage points, without a sign: `3.3`."""
-    tenths = _tenths(value)
-    return _with_tenths(min(max(tenths, 1), 999) if 0 < value < 1 else tenths)
+def standard_error(value: float | None) -> str:
+    """A standard error of a re-run in percent; NO_ERROR where no case wavered, which is not to be added to a rate."""
+    return NO_ERROR if value == 0 else percent(value)
+
+
+def error_words(metrics: Iterable[SuiteMetric]) -> str:
+    """What NO_ERROR means, as the end of a sentence; nothing where no metric has it."""
+    is_there = any(metric.se == 0 for metric in metrics)
+    return f" ({NO_ERROR}: over so many tries no case wavered, which promises nothing)" if is_there else ""
 
 
 def points_spread(low: float, high: float) -> str:
@@ -84,9 +63,22 @@ def points_spread(low: float, high: float) -> str:
     return f"{points(low)} to {points(high)}"
 
 
-def probability(value: Fraction) -> str:
-    """A p-value to three digits: `0.0312`, `1.91e-06`; `below 1e-300` where a float ends."""
-    return f"{float(value):.3g}" if value > Fraction(1, 10**300) or not value else "below 1e-300"
+MOST_DIGITS = 17
+
+
+def probability(value: Fraction, level: Fraction = ALPHA) -> str:
+    """A p-value to three digits: `0.0312`, `1.91e-06`; `at most 1e-09` where no more is known, and `below 1e-300`.
+
+    Beside a level it has as many digits as it takes to stand on the same side of it: `0.0499999`, not `0.05`.
+    """
+    if 0 < value < Fraction(1, 10**300):
+        return "below 1e-300"
+    digits = 3
+    while digits < MOST_DIGITS and any((Fraction(f"{float(value):.{digits}g}") < one) != (value < one)
+                                       for one in (level, ALPHA)):
+        digits += 1
+    is_a_bound = 0 < value < SMALL and not value % KNOWN_TO
+    return ("at most " if is_a_bound else "") + f"{float(value):.{digits}g}"
 
 
 def share(part: int, whole: int) -> str:
@@ -97,6 +89,29 @@ def share(part: int, whole: int) -> str:
 def of(part: int, whole: int) -> str:
     """A count and what it is of: `7 of 10`, `12 of 30,000`."""
     return f"{part:,} of {whole:,}"
+
+
+def passed_of(passed: int, judged: int, unknown: int) -> str:
+    """How many trials passed of those that were judged, and how many were not: `7 of 9, 1 unknown`."""
+    return of(passed, judged) + and_unknown(unknown)
+
+
+def and_unknown(count: int) -> str:
+    """What stands behind a count of judged trials, so that the others are no secret; nothing where there are none."""
+    return f", {count:,} unknown" if count else ""
+
+
+MANY_INTERVALS = 10
+"""Of fewer 95 % intervals none is expected to miss."""
+
+
+def each_by_itself(count: int) -> str:
+    """What so many 95 % intervals beside each other are not, in a sentence without a full stop; nothing for a few."""
+    if count < MANY_INTERVALS:
+        return ""
+    missing = max(1, round(count / 20))
+    return (f"each 95 % interval is by itself, not adjusted for how many there are: of {count:,} about {missing:,} "
+            f"{'misses' if missing == 1 else 'miss'} by chance")
 
 
 def times_as_long(ratio: Fraction) -> str:
@@ -118,6 +133,13 @@ def seconds(value: float | None) -> str:
     if value >= 1:
         return f"{value:.2f}"
     return f"{value:.3f}" if value >= 0.001 or not value else f"{value:.6f}"
+
+
+def per_second(rate: Fraction | float | None) -> str:
+    """A speed: `41.2`; below one in ten seconds to the digits that matter: `0.04`."""
+    if rate is None:
+        return NOT_AVAILABLE
+    return f"{float(rate):.1f}" if rate >= Fraction(1, 10) or not rate else f"{float(rate):.2g}"
 
 
 def latency(value: Latency | None) -> str:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from benchkit.basics.names import count_of, names_of
+from benchkit.basics.shares import as_given
 from benchkit.recordings.run_record import Totals
 from benchkit.reports.comparison import Comparison
 from benchkit.reports.figures_as_text import distance, points, probability
@@ -105,16 +106,18 @@ def _drop(comparison: Comparison, rules: Rules) -> RuleResult:
     p, p_worst = _p_of_fall(comparison, rules.max_drop)
     is_fall = -comparison.difference > rules.max_drop
     is_broken = is_fall and max(p, p_worst) < rules.alpha
-    drop = f"more than {distance(rules.max_drop)} points"
+    drop = f"more than {as_given(rules.max_drop)} points"
     wanted = f"{drop} with p below {float(rules.alpha):g}"
     why = _why_open(comparison, rules, p, p_worst) if is_fall and not is_broken else ""
     found = (f"a fall by {wanted}" if is_broken else f"a fall by {drop}, but {why}" if why
              else f"no fall by {wanted} was found")
     return RuleResult("drop", is_broken, (
-        f"mean pass^1 changed by {points(comparison.difference)} points over {count_of(comparison.compared, 'case')}, "
+        f"mean pass^1 changed by {points(comparison.difference, rules.max_drop)} points over "
+        f"{count_of(comparison.compared, 'case')}, "
         f"{_p_text(comparison, rules, p, p_worst)}: {found}"), max(p, p_worst),
-        f"{_fall(comparison)}, and {why}, {_way_out(comparison, rules, p)}" if why else "",
-        f"{_fall(comparison)}, p {probability(max(p, p_worst))}" if is_fall else _possible_fall(comparison, rules))
+        f"{_fall(comparison, rules)}, and {why}, {_way_out(comparison, rules, p)}" if why else "",
+        f"{_fall(comparison, rules)}, p {probability(max(p, p_worst), rules.alpha)}" if is_fall
+        else _possible_fall(comparison, rules))
 
 
 def _p_of_fall(comparison: Comparison, allowed: Fraction) -> tuple[Fraction, Fraction]:
@@ -128,20 +131,21 @@ def _p_of_fall(comparison: Comparison, allowed: Fraction) -> tuple[Fraction, Fra
 
 def _p_text(comparison: Comparison, rules: Rules, p: Fraction, p_worst: Fraction) -> str:
     method = "p by exchanging trials within each case" if p > comparison.sign_flip else "sign-flip p"
-    of = f" of a fall by at most {distance(rules.max_drop)}" if rules.max_drop else ""
-    up_to = f" (up to {probability(p_worst)} as incomplete trials go)" if any(comparison.incomplete) else ""
-    return f"{method}{of} {probability(p)}{up_to}"
+    of = f" of a fall by at most {as_given(rules.max_drop)}" if rules.max_drop else ""
+    up_to = (f" (up to {probability(p_worst, rules.alpha)} as incomplete trials go)" if any(comparison.incomplete)
+             else "")
+    return f"{method}{of} {probability(p, rules.alpha)}{up_to}"
 
 
 def _why_open(comparison: Comparison, rules: Rules, p: Fraction, p_worst: Fraction) -> str:
     """Why a fall could not be refused whatever it is; empty where it could."""
     if p < rules.alpha <= p_worst:
-        return f"incomplete trials could undo it: with them p is up to {probability(p_worst)}"
+        return f"incomplete trials could undo it: with them p is up to {probability(p_worst, rules.alpha)}"
     shifted = [difference + rules.max_drop for difference in comparison.differences]
     smallest, differing = smallest_sign_flip_p(shifted), sum(value != 0 for value in shifted)
     if smallest < rules.alpha:
         return ""
-    return f"with {count_of(differing, 'differing case')} the smallest p is {probability(smallest)}"
+    return f"with {count_of(differing, 'differing case')} the smallest p is {probability(smallest, rules.alpha)}"
 
 
 def _way_out(comparison: Comparison, rules: Rules, p: Fraction) -> str:
@@ -157,7 +161,7 @@ def _possible_fall(comparison: Comparison, rules: Rules) -> str:
     lowest = mean([case.counts.open_difference.low for case in comparison.cases])
     if lowest is None or -lowest <= rules.max_drop or not any(comparison.incomplete):
         return ""
-    return f"incomplete trials leave a fall by up to {distance(-lowest)} points open"
+    return f"incomplete trials leave a fall by up to {distance(-lowest, rules.max_drop)} points open"
 
 
 def answer_line(gate: Gate, pair: str) -> str:
@@ -172,8 +176,8 @@ def answer_line(gate: Gate, pair: str) -> str:
     return f"accepted (none of {rules} broken): {pair}"
 
 
-def _fall(comparison: Comparison) -> str:
-    return f"pass^1 fell by {points(comparison.difference).lstrip('-')} points"
+def _fall(comparison: Comparison, rules: Rules) -> str:
+    return f"pass^1 fell by {points(comparison.difference, rules.max_drop).lstrip('-')} points"
 
 
 def _incomplete(candidate: Totals, rules: Rules) -> RuleResult:

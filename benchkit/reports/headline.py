@@ -31,6 +31,9 @@ def headline_of(run: RunReport) -> Headline:
 
 def flake_unseen(run: RunReport) -> str:
     """What a run of this length may well have missed, in a sentence without a full stop."""
+    if run.record.trials == 1:
+        return (f"one trial a case cannot show a flaky case: one that fails 1 time in {FLAKE.denominator} looks like "
+                "any other")
     return (f"a case that fails 1 time in {FLAKE.denominator} looks stable in {percent_in_words(run.flake_unseen)} of "
             f"runs of {count_of(run.record.trials, 'trial')}")
 

@@ -11,10 +11,10 @@ from benchkit.basics.canonical import canonical
 from benchkit.basics.names import count_of
 from benchkit.pages.markdown import Markdown, bullets, code, folded, paragraph, table, words
 from benchkit.reports.circumstances import ending_of, hardware_of, limits_of
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, seconds
+from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, per_second, seconds
 from benchkit.reports.markdown_parts import FEW_ROWS, LONGEST_TEXT, left, own, right
 from benchkit.reports.run_report import RunReport
-from benchkit.reports.speed import LatencyColumn
+from benchkit.reports.speed import LatencyColumn, tokens_told
 from benchkit.statistics.percentiles import PERCENTS
 
 MOST_NAMED = 8
@@ -43,9 +43,8 @@ def _counts(run: RunReport) -> Iterator[Markdown]:
     tokens, attempts, loading = run.speed.tokens, run.speed.attempts, run.speed.loading
     if tokens.trials:
         rate = tokens.output_per_second
-        speed = f", {float(rate):.1f} output tokens per second" if rate is not None else ""
-        yield own(f"{number(tokens.prompt)} tokens in, {number(tokens.output)} out, over "
-                  f"{count_of(tokens.trials, 'trial')} that say so{speed}")
+        speed = f", {per_second(rate)} output tokens per second" if rate is not None else ""
+        yield own(f"tokens: {tokens_told(tokens)}{speed}")
     loads = [load for load in loading.sessions if load is not None]
     if loads:
         yield own(f"loading the model took {' to '.join(map(seconds, sorted({min(loads), max(loads)})))} s")

@@ -13,8 +13,18 @@ from benchkit.reports.columns import clipped
 from benchkit.reports.confusion import Confusion
 from benchkit.reports.expected import expected_line
 from benchkit.reports.failures import MANY_REASONS
-from benchkit.reports.figures_as_text import number, percent, share, spread
-from benchkit.reports.markdown_parts import FEW_ROWS, LONGEST_NAME, LONGEST_TEXT, cut_table, left, listed, own, right
+from benchkit.reports.figures_as_text import each_by_itself, number, percent, share, spread
+from benchkit.reports.markdown_parts import (
+    FEW_ROWS,
+    LONGEST_NAME,
+    LONGEST_TEXT,
+    cut_table,
+    left,
+    listed,
+    own,
+    own_sentence,
+    right,
+)
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.text_cases import MOST_MARKS, main_failure, passed_cell
 from benchkit.statistics.estimators import State
@@ -102,6 +112,7 @@ def all_cases_part(run: RunReport, most: int) -> Iterator[Markdown]:
         yield cut_table("case", columns, [
             [code(row.id, LONGEST_NAME), own(passed_cell(row)), *_marks(run, row), own(spread(row.low, row.high)),
              own(percent(row.disagreement)), own(str(row.state))] for row in run.cases], most)
+        yield from own_sentence(each_by_itself(len(run.cases)))
         yield paragraph(own("Disagree: how often two fresh trials differ." + (
             " In trials, `+` passed, `-` failed, `?` incomplete." if marks else "")))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from benchkit.basics.names import count_of
+from benchkit.basics.shares import as_given
 from benchkit.pages.markdown import Markdown, bullets, code, folded, heading, paragraph, strong, table, warning, words
 from benchkit.reports.case_differences import CaseDifference, Outcome
 from benchkit.reports.case_rows import in_state, never_passed
@@ -102,8 +103,8 @@ def _facts(found: Comparison) -> Iterator[Markdown]:
                   f"between {points(found.bounds.low)} and {points(found.bounds.high)}: {ahead}")
     if found.margin is not None:
         same = "the same" if found.same_within_margin else "not shown to be the same"
-        yield own(f"within {distance(found.margin)} points: {same} "
-                  f"(smallest margin: {distance(found.smallest_margin)})")
+        yield own(f"within {as_given(found.margin)} points: {same} "
+                  f"(smallest margin: {distance(found.smallest_margin, found.margin)})")
     yield own(f"p: {p_text(found)}; smallest that these cases could reach: {probability(found.smallest_p)}")
     yield from (own(text) for _, text in regression_facts(found))
     yield from (own(f"latency: {latency_text(ratio)}") for ratio in found.latency)

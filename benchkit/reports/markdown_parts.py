@@ -5,7 +5,7 @@ names).
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from benchkit.basics.names import count_of
 from benchkit.pages.markdown import Markdown, MarkdownColumn, folded, paragraph, table
@@ -22,6 +22,12 @@ MOST_ROWS = 100
 def own(text: str) -> Markdown:
     """Figures and the kit's own words, which need no escaping; nothing of strangers may stand in them."""
     return Markdown(text)
+
+
+def own_sentence(text: str) -> Iterator[Markdown]:
+    """The kit's own words as a paragraph, with a capital and a full stop; nothing for none."""
+    if text:
+        yield paragraph(own(f"{text[0].upper()}{text[1:]}."))
 
 
 def left(title: str) -> MarkdownColumn:

@@ -8,10 +8,21 @@ from collections.abc import Iterator
 
 from benchkit.basics.names import count_of
 from benchkit.pages.markdown import Markdown, MarkdownColumn, code, paragraph, table
-from benchkit.reports.figures_as_text import number, of, percent, rate, share, spread
+from benchkit.reports.figures_as_text import (
+    and_unknown,
+    each_by_itself,
+    error_words,
+    number,
+    of,
+    percent,
+    rate,
+    share,
+    spread,
+    standard_error,
+)
 from benchkit.reports.headline import flake_unseen
 from benchkit.reports.ks import shown_ks
-from benchkit.reports.markdown_parts import LONGEST_NAME, cut_table, left, own, right
+from benchkit.reports.markdown_parts import LONGEST_NAME, cut_table, left, own, own_sentence, right
 from benchkit.reports.run_report import RunReport
 from benchkit.statistics.suites import SuiteAtK, SuiteMetric
 
@@ -32,16 +43,17 @@ def pass_part(run: RunReport) -> Iterator[Markdown]:
     if not run.suite:
         yield paragraph(own("There are no cases."))
         return
-    is_open = run.coverage.completed < run.coverage.planned
+    is_open, shown = run.coverage.completed < run.coverage.planned, shown_ks(run.suite)
     yield table([right("k"), *_metric_columns("`pass@k` %", is_open), *_metric_columns("`pass^k` %", is_open),
                  left("cases done")],
-                (_pass_row(at_k, run.coverage.cases, is_open) for at_k in shown_ks(run.suite)))
+                (_pass_row(at_k, run.coverage.cases, is_open) for at_k in shown))
     yield paragraph(own(
         f"Percent, mean over {count_of(run.coverage.cases, 'case')}. `pass@k`: at least one of k tries passes; "
-        "`pass^k`: all of them do. 95 %: interval for other such cases; se: standard error of a re-run."
+        "`pass^k`: all of them do. 95 %: interval for other such cases; se: standard error of a re-run"
+        f"{error_words(metric for one in shown for metric in (one.at, one.hat))}."
         + (" Ranges: incomplete trials taken as failed to taken as passed; completed-only: left out, over the cases "
            "done." if is_open else "")))
-    yield paragraph(own(f"{flake_unseen(run).capitalize()}."))
+    yield from own_sentence(flake_unseen(run))
 
 
 def _metric_columns(name: str, is_open: bool) -> list[MarkdownColumn]:
@@ -55,7 +67,7 @@ def _pass_row(at_k: SuiteAtK, cases: int, is_open: bool) -> list[Markdown]:
 
 def _cells(metric: SuiteMetric, is_open: bool) -> list[Markdown]:
     completed = [own(percent(metric.completed))] if is_open else []
-    return [own(rate(metric)), *completed, own(spread(metric.low, metric.high)), own(percent(metric.se))]
+    return [own(rate(metric)), *completed, own(spread(metric.low, metric.high)), own(standard_error(metric.se))]
 
 
 def tag_part(run: RunReport, most: int) -> Iterator[Markdown]:
@@ -63,5 +75,7 @@ def tag_part(run: RunReport, most: int) -> Iterator[Markdown]:
     if run.tags:
         columns = [left("tag"), right("cases"), left("trials passed"), right("`pass^1` %"), right("95 %")]
         yield cut_table("tag", columns, [
-            [code(row.tag, LONGEST_NAME), own(number(row.cases)), own(f"{of(row.passed, row.judged)} judged"),
-             own(rate(row.rate)), own(spread(row.rate.low, row.rate.high))] for row in run.tags], most)
+            [code(row.tag, LONGEST_NAME), own(number(row.cases)),
+             own(f"{of(row.passed, row.judged)} judged{and_unknown(row.unknown)}"), own(rate(row.rate)),
+             own(spread(row.rate.low, row.rate.high))] for row in run.tags], most)
+        yield from own_sentence(each_by_itself(len(run.tags)))

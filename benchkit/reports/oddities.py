@@ -1,14 +1,17 @@
-"""What is odd about trials, counted over a run: answers that are cut, empty or reasoning only, and trials in which
-the machine slept; and how many rounds of trials are complete.
+"""What is odd about trials, counted over a run: answers that are cut, empty, reasoning only or mixed with thoughts,
+and trials in which the machine slept; and how many rounds of trials are complete.
 
 What does not live here: what a reader is told of it (cautions.py).
 """
 from __future__ import annotations
 
+import re
 from array import array
 from dataclasses import dataclass
 
 from benchkit.recordings.run_record import Result
+
+_THOUGHT = re.compile("</?think>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +32,16 @@ class Rounds:
 
 @dataclass(frozen=True, slots=True)
 class Oddities:
-    """Of `answered` trials with an output: those `cut` at the length limit, those that are `blank`, and those that are
-    empty behind reasoning. `slept` are trials during which the machine slept, `longest_sleep_s` the longest of them.
+    """Of `answered` trials with an output: those `cut` at the length limit, those that are `blank`, or empty behind
+    reasoning, those with tags of `thinking`. `slept` are trials during which the machine slept,
+    `longest_sleep_s` the longest of them.
     """
 
     answered: int
     cut: Found
     blank: Found
     reasoned: Found
+    thinking: Found
     slept: Found
     longest_sleep_s: float
     rounds: Rounds
@@ -62,7 +67,7 @@ class OddityCount:
 
     def __init__(self, trials: int) -> None:
         self._answered, self._longest_sleep_s = 0, 0.0
-        self._cut, self._blank, self._reasoned, self._slept = (_Finding() for _ in range(4))
+        self._cut, self._blank, self._reasoned, self._thinking, self._slept = (_Finding() for _ in range(5))
         self._rounds = _RoundCount(trials)
 
     def begin(self) -> None:
@@ -84,11 +89,13 @@ class OddityCount:
             self._cut.take(result)
         if not (result.output or "").strip():
             (self._reasoned if (result.reasoning or "").strip() else self._blank).take(result)
+        if _THOUGHT.search(result.output or ""):
+            self._thinking.take(result)
 
     def oddities(self) -> Oddities:
         """What was counted."""
         return Oddities(self._answered, self._cut.found(), self._blank.found(), self._reasoned.found(),
-                        self._slept.found(), self._longest_sleep_s, self._rounds.rounds())
+                        self._thinking.found(), self._slept.found(), self._longest_sleep_s, self._rounds.rounds())
 
 
 class _RoundCount:

@@ -14,9 +14,10 @@ from benchkit.pages.row_chart import Bar, RowTitles
 from benchkit.pages.tables import Column, mark_column, number_column, table
 from benchkit.recordings.run_record import Result
 from benchkit.reports.case_rows import CaseRow
-from benchkit.reports.figures_as_text import of, percent
-from benchkit.reports.page_parts import cut_bars, linked, name, quiet, tone_of, tone_of_trial, words_of
+from benchkit.reports.figures_as_text import each_by_itself, percent
+from benchkit.reports.page_parts import cut_bars, linked, name, quiet, sentence, tone_of, tone_of_trial, words_of
 from benchkit.reports.page_run import MOST_ROWS, RunOnPage, places_by_trouble
+from benchkit.reports.text_cases import passed_cell
 
 MOST_COLUMNS = 20
 """With more trials than this, the marks of a case stand in one cell, line under line."""
@@ -83,11 +84,7 @@ _FIGURES = (number_column("passed"), number_column("disagree %", "how often two 
 
 
 def _figures(row: CaseRow) -> tuple[Child, Child, Child]:
-    return _passed(row), percent(row.disagreement), badge(tone_of(row), str(row.state))
-
-
-def _passed(row: CaseRow) -> str:
-    return of(row.passed, row.n)
+    return passed_cell(row), percent(row.disagreement), badge(tone_of(row), str(row.state))
 
 
 def bars_part(run: RunOnPage) -> Iterator[Html]:
@@ -97,9 +94,12 @@ def bars_part(run: RunOnPage) -> Iterator[Html]:
                        "pass rate", "passed")
     places = places_by_trouble(rows)
     yield from cut_bars(titles, (_bar(run, place) for place in places), FEW_BARS, len(rows), MOST_ROWS)
+    note = each_by_itself(len(rows))
+    if note:
+        yield quiet(sentence(note))
 
 
 def _bar(run: RunOnPage, place: int) -> Bar:
     row = run.report.cases[place]
-    return Bar(_case_name(run, place), row.passed / row.n if row.n else None, row.low, row.high, _passed(row),
+    return Bar(_case_name(run, place), row.passed / row.n if row.n else None, row.low, row.high, passed_cell(row),
                tone_of(row))

@@ -13,7 +13,6 @@ from benchkit.pages.marks import Tone
 from benchkit.pages.parts import article, callout, facts, fold, paragraph
 from benchkit.pages.row_chart import Difference, RowTitles, difference_chart
 from benchkit.reports.case_differences import CaseDifference, Outcome
-from benchkit.reports.case_rows import CaseRow
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.page_lead import warnings
 from benchkit.reports.page_pairs import pair_anchor, tone_of_finding
@@ -21,6 +20,7 @@ from benchkit.reports.page_parts import line, linked, name, quiet
 from benchkit.reports.page_run import RunOnPage
 from benchkit.reports.pair_numbers import number_facts, regression_facts
 from benchkit.reports.pair_words import title_of, verdict_of
+from benchkit.reports.text_cases import passed_cell
 
 FEW_CASES, MOST_CASES = 25, 500
 MOST_NAMED = 300
@@ -94,14 +94,10 @@ def _chart(title: str, cases: Sequence[CaseDifference], sides: _Sides) -> Iterat
 
 def _row(case: CaseDifference, sides: _Sides) -> Difference:
     difference = float(case.difference or 0)
-    now = linked(sides.candidate.case_anchor(sides.candidate_places[case.id]), _passed(case.candidate))
-    was = linked(sides.base.case_anchor(sides.base_places[case.id]), _passed(case.base))
+    now = linked(sides.candidate.case_anchor(sides.candidate_places[case.id]), passed_cell(case.candidate))
+    was = linked(sides.base.case_anchor(sides.base_places[case.id]), passed_cell(case.base))
     return Difference(name(case.id), difference, None, None, joined(now, ", was ", was),
                       Tone.PASS if difference > 0 else Tone.FAIL)
-
-
-def _passed(row: CaseRow) -> str:
-    return f"{row.passed}/{row.n}"
 
 
 def _unchanged(found: Comparison, sides: _Sides) -> Iterator[Html]:

@@ -13,7 +13,19 @@ from benchkit.pages.marks import Part, Tone, legend, stacked_bar
 from benchkit.pages.parts import facts, fold, paragraph
 from benchkit.pages.row_chart import Bar, RowTitles
 from benchkit.pages.tables import Column, number_column, table
-from benchkit.reports.figures_as_text import completed_of_all, number, of, percent, rate, share, spread
+from benchkit.reports.figures_as_text import (
+    completed_of_all,
+    each_by_itself,
+    error_words,
+    number,
+    of,
+    passed_of,
+    percent,
+    rate,
+    share,
+    spread,
+    standard_error,
+)
 from benchkit.reports.headline import flake_unseen
 from benchkit.reports.ks import last_ks
 from benchkit.reports.page_parts import cut_bars, line, name, quiet, rate_bar, sentence
@@ -62,7 +74,8 @@ def pass_part(run: RunReport) -> Iterator[Html]:
     yield rows if len(run.suite) <= OPEN_ROWS else fold(f"The same for every k from 1 to {last_ks(run.suite)}", rows)
     yield quiet(
         f"In percent, mean over {count_of(run.coverage.cases, 'case')}. pass@k: at least one of k tries passes; "
-        "pass^k: all of them do. 95 %: interval for other such cases. se: standard error of a re-run of these cases."
+        "pass^k: all of them do. 95 %: interval for other such cases. se: standard error of a re-run of these cases"
+        f"{error_words(metric for one in run.suite for metric in (one.at, one.hat))}."
         + (
             " Ranges: incomplete trials taken as failed to taken as passed; completed-only: left out, over the cases "
             f"done. In the picture, {OPEN_BANDS}."
@@ -108,7 +121,7 @@ def _done(one: SuiteAtK, run: RunReport) -> str:
 
 def _cells(metric: SuiteMetric, is_open: bool) -> list[str]:
     completed = [percent(metric.completed)] if is_open else []
-    return [rate(metric), *completed, spread(metric.low, metric.high), percent(metric.se)]
+    return [rate(metric), *completed, spread(metric.low, metric.high), standard_error(metric.se)]
 
 
 def tag_part(run: RunReport) -> Iterator[Html]:
@@ -119,8 +132,11 @@ def tag_part(run: RunReport) -> Iterator[Html]:
     titles = RowTitles("Share of tries that pass, by tag, with 95 % intervals for other such cases", "tag", "pass^1",
                        "passed")
     yield from cut_bars(titles, map(_tag_bar, run.tags), FEW_TAGS, len(run.tags), MOST_TAGS)
+    note = each_by_itself(len(run.tags))
+    if note:
+        yield quiet(sentence(note))
 
 
 def _tag_bar(row: TagRow) -> Bar:
     label = joined(name(row.tag), " ", element("span", count_of(row.cases, "case"), class_="quiet"))
-    return rate_bar(label, row.rate, of(row.passed, row.judged))
+    return rate_bar(label, row.rate, passed_of(row.passed, row.judged, row.unknown))

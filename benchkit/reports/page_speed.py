@@ -11,10 +11,10 @@ from benchkit.pages.distribution_chart import DistributionChart, Group, Percenti
 from benchkit.pages.html import Html
 from benchkit.pages.parts import facts, paragraph
 from benchkit.pages.tables import Column, number_column, table
-from benchkit.reports.figures_as_text import number, percentile_cells, seconds
+from benchkit.reports.figures_as_text import number, per_second, percentile_cells, seconds
 from benchkit.reports.page_parts import quiet
 from benchkit.reports.run_report import RunReport
-from benchkit.reports.speed import LatencyColumn
+from benchkit.reports.speed import LatencyColumn, tokens_told
 from benchkit.statistics.percentiles import PERCENTS
 
 SHORT_S = 0.1
@@ -81,12 +81,12 @@ def _facts(run: RunReport) -> Iterator[tuple[str, str]]:
         yield "Loading again", (f"{count_of(loading.reloads, 'trial')} waited for the model, up to "
                                 f"{seconds(loading.longest_reload_s)} s")
     if tokens.trials:
-        yield "Tokens", (f"{number(tokens.prompt)} in ({number(tokens.cached)} from the cache), "
-                         f"{number(tokens.output)} out, over {count_of(tokens.trials, 'trial')} that say so")
+        cached = "" if tokens.cached is None else f"; {number(tokens.cached)} of those in from the cache"
+        yield "Tokens", tokens_told(tokens) + cached
     else:
         yield "Tokens", f"no trial of {run.coverage.planned:,} says how many tokens it took"
     if tokens.output_per_second is not None:
-        yield "Output speed", (f"{float(tokens.output_per_second):.1f} tokens per second (sum of tokens over sum of "
+        yield "Output speed", (f"{per_second(tokens.output_per_second)} tokens per second (sum of tokens over sum of "
                                "output time)")
     yield "Attempts", (f"{attempts.repeated:,} of {count_of(attempts.cells, 'started trial')} took several attempts; "
                        f"{count_of(attempts.retries, 'request')} sent again inside a trial")

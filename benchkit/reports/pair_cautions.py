@@ -15,6 +15,7 @@ from benchkit.reports.case_differences import CaseDifference
 from benchkit.reports.cautions import Caution
 from benchkit.reports.figures_as_text import probability
 from benchkit.reports.latency_ratio import machines_differ
+from benchkit.statistics.intervals import Interval
 from benchkit.statistics.paired import (
     ALPHA,
     FEWEST_DIFFERING_CASES,
@@ -26,10 +27,10 @@ from benchkit.statistics.paired import (
 
 
 def pair_cautions(
-    base: RunRecord, candidate: RunRecord, cases: Sequence[CaseDifference],
+    base: RunRecord, candidate: RunRecord, cases: Sequence[CaseDifference], p: Fraction, interval: Interval,
 ) -> tuple[Caution, ...]:
     """All cautions of a comparison over these common cases, but the one that depends on how many pairs there are."""
-    return (*_open_winner(cases), *_other_trials(base, candidate),
+    return (*_open_winner(cases), *_interval_around_zero(p, interval), *_other_trials(base, candidate),
             *_other_machines(base, candidate))
 
 
@@ -48,6 +49,13 @@ def _open_winner(cases: Sequence[CaseDifference]) -> Iterator[Caution]:
     is_incomplete = any(pair.first.incomplete or pair.second.incomplete for pair in counts)
     if is_incomplete and mean(pass_rate_differences(counts)) and robust_winner(difference_bounds(counts)) is None:
         yield Caution("winner-not-robust", "incomplete trials could turn the difference around")
+
+
+def _interval_around_zero(p: Fraction, interval: Interval) -> Iterator[Caution]:
+    if p < ALPHA and interval.low <= 0 <= interval.high:
+        yield Caution("interval-holds-zero", (
+            f"p is {probability(p)}, and yet the interval of the difference holds 0. Both are right: p asks whether "
+            "chance alone explains the cases that were seen, and the interval allows for rare cases that nobody saw"))
 
 
 def _other_trials(base: RunRecord, candidate: RunRecord) -> Iterator[Caution]:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from benchkit.basics.names import count_of, shown_line
+from benchkit.basics.shares import as_given
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures_as_text import (
     NOT_AVAILABLE,
@@ -84,14 +85,15 @@ def _margin_facts(comparison: Comparison) -> Iterator[Fact]:
     """Nothing of sameness where the two differ and nobody asked."""
     if comparison.margin is None and comparison.is_apart:
         return
-    smallest = f"the interval lies within {distance(comparison.smallest_margin)} points of no difference"
+    farthest = distance(comparison.smallest_margin, comparison.margin)
+    smallest = f"the interval lies within {farthest} points of no difference"
     if any(comparison.incomplete):
         smallest += ", whatever becomes of the incomplete trials"
     if comparison.margin is None:
         yield "sameness", f"{smallest}: no smaller margin could call them the same"
         return
     answer = "the same" if comparison.same_within_margin else "not shown to be the same"
-    yield "sameness", f"{answer} within {distance(comparison.margin)} points; {smallest}"
+    yield "sameness", f"{answer} within {as_given(comparison.margin)} points; {smallest}"
 
 
 def _bounds_facts(comparison: Comparison) -> Iterator[Fact]:

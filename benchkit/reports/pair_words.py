@@ -9,8 +9,9 @@ from enum import StrEnum
 from fractions import Fraction
 
 from benchkit.basics.names import count_of, shown_line
+from benchkit.basics.shares import as_given
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, distance, percent, points_spread, probability
+from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent, points_spread, probability
 from benchkit.statistics.paired import ALPHA
 
 LONGEST_LABEL = 40
@@ -62,7 +63,7 @@ def verdict_of(side: SideBySide, pair: Pair) -> PairVerdict:
     sentence = _MAY_TURN if finding is Finding.NOT_DECIDED and comparison.may_turn else _SENTENCES[finding]
     return PairVerdict(finding, sentence.format(
         base=base, candidate=candidate, rates=_rates(comparison), within=_within(comparison),
-        why=_why_open(comparison, pair), margin=distance(comparison.margin or 0),
+        why=_why_open(comparison, pair), margin=as_given(comparison.margin or 0),
         way="more" if comparison.interval.low > 0 else "less", open=_open(comparison),
         spread=points_spread(comparison.interval.low, comparison.interval.high),
         around=points_spread(comparison.open_interval.low, comparison.open_interval.high)))
@@ -123,5 +124,5 @@ def _rates(comparison: Comparison) -> str:
 
 
 def _within(comparison: Comparison) -> str:
-    return f" (and both are the same within {distance(comparison.margin or 0)} points)" if (
+    return f" (and both are the same within {as_given(comparison.margin or 0)} points)" if (
         comparison.same_within_margin) else ""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
+from benchkit.basics.names import count_of
 from benchkit.basics.values import ErrorFacts, Timings, Usage
 from benchkit.recordings.pieces import SessionFacts
 from benchkit.recordings.run_record import Result
@@ -65,12 +66,16 @@ class Loading:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Tokens over the `trials` whose counts are known; output tokens per second as a ratio of sums."""
+    """Tokens over the `trials` that tell those of their output; output tokens per second as a ratio of sums.
+
+    `prompt` and `cached` are None where none of these trials tells them; `prompt_trials` of them tell the first.
+    """
 
     trials: int
-    prompt: int
+    prompt: int | None
+    prompt_trials: int
     output: int
-    cached: int
+    cached: int | None
     output_per_second: Fraction | None
 
 
@@ -199,7 +204,9 @@ class TokenCount:
     """Adds up the tokens of trials whose counts are known."""
 
     def __init__(self) -> None:
-        self._trials = self._prompt = self._output = self._cached = 0
+        self._trials = self._output = self._prompt_trials = 0
+        self._prompt: int | None = None
+        self._cached: int | None = None
         self._timed = self._microseconds = 0
 
     def take(self, result: Timed) -> None:
@@ -208,9 +215,12 @@ class TokenCount:
         if usage is None or usage.output_tokens is None:
             return
         self._trials += 1
-        self._prompt += usage.prompt_tokens or 0
         self._output += usage.output_tokens
-        self._cached += usage.cached_tokens or 0
+        if usage.prompt_tokens is not None:
+            self._prompt_trials += 1
+            self._prompt = (self._prompt or 0) + usage.prompt_tokens
+        if usage.cached_tokens is not None:
+            self._cached = (self._cached or 0) + usage.cached_tokens
         if timings is not None and timings.output_s:
             self._timed += usage.output_tokens
             # recorded seconds have 6 digits, so whole microseconds add up exactly, in any order and on any Python
@@ -219,7 +229,7 @@ class TokenCount:
     def tokens(self) -> Tokens:
         """The sums."""
         ratio = Fraction(self._timed * 1_000_000, self._microseconds) if self._microseconds else None
-        return Tokens(self._trials, self._prompt, self._output, self._cached, ratio)
+        return Tokens(self._trials, self._prompt, self._prompt_trials, self._output, self._cached, ratio)
 
 
 def token_sums(results: Iterable[Timed]) -> Tokens:
@@ -228,6 +238,13 @@ def token_sums(results: Iterable[Timed]) -> Tokens:
     for result in results:
         adding.take(result)
     return adding.tokens()
+
+
+def tokens_told(tokens: Tokens) -> str:
+    """The sums in words: `6,400 in, 640 out, over 64 trials that say so`."""
+    told = "an unknown number" if tokens.prompt is None else f"{tokens.prompt:,}"
+    some = f" (by {tokens.prompt_trials:,} of them)" if 0 < tokens.prompt_trials < tokens.trials else ""
+    return f"{told} in{some}, {tokens.output:,} out, over {count_of(tokens.trials, 'trial')} that say so"
 
 
 class _AttemptCount:

@@ -28,6 +28,11 @@ class TagRow:
         """Trials that passed or failed."""
         return self.passed + self.failed
 
+    @property
+    def unknown(self) -> int:
+        """Trials that could not be judged."""
+        return self.planned - self.judged
+
 
 def tag_rows(cases: Iterable[CaseTally]) -> tuple[TagRow, ...]:
     """A row for each tag, in alphabetical order; a case counts once for each of its tags."""

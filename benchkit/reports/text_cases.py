@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from benchkit.basics.names import count_of
 from benchkit.reports.case_rows import CaseRow, in_state, never_passed
-from benchkit.reports.columns import INDENT, Column, left, right, table
-from benchkit.reports.figures_as_text import of, percent, spread
+from benchkit.reports.columns import INDENT, Column, left, right, table, wrapped
+from benchkit.reports.figures_as_text import each_by_itself, of, passed_of, percent, spread
 from benchkit.reports.paint import Paint
 from benchkit.reports.run_report import RunReport
 from benchkit.statistics.estimators import State
@@ -29,6 +29,9 @@ def case_lines(run: RunReport, paint: Paint) -> Iterator[str]:
     columns = [left("case", flexible=True), left("passed"), *_marks_column(has_marks), right("95 %"),
                right("disagree"), left("state", paint=paint.state)]
     yield from table(columns, (_case_row(row, has_marks) for row in run.cases))
+    note = each_by_itself(len(run.cases))
+    if note:
+        yield from wrapped(note, INDENT)
 
 
 def _marks_column(has_marks: bool) -> tuple[Column, ...]:
@@ -42,7 +45,7 @@ def _case_row(row: CaseRow, has_marks: bool) -> list[str]:
 
 def passed_cell(row: CaseRow) -> str:
     """`7 of 10`, over the judged trials, and how many were not."""
-    return of(row.passed, row.n) + (f", {row.incomplete:,} unknown" if row.incomplete else "")
+    return passed_of(row.passed, row.n, row.incomplete)
 
 
 def flaky_lines(run: RunReport) -> Iterator[str]:

@@ -11,7 +11,17 @@ from benchkit.recordings.pieces import SessionFacts
 from benchkit.reports.cautions import temperature_of
 from benchkit.reports.circumstances import ending_of, hardware_of, limits_of
 from benchkit.reports.columns import INDENT, WIDTH, left, right, table, width_of, wrapped
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, number, of, percent, share, spread
+from benchkit.reports.figures_as_text import (
+    and_unknown,
+    each_by_itself,
+    error_words,
+    number,
+    of,
+    percent,
+    share,
+    spread,
+    standard_error,
+)
 from benchkit.reports.headline import flake_unseen
 from benchkit.reports.ks import EVERY_K, last_ks, shown_ks
 from benchkit.reports.run_report import RunReport
@@ -59,13 +69,13 @@ def pass_lines(run: RunReport) -> Iterator[str]:
     if not run.suite:
         yield INDENT + "there are no cases"
         return
+    shown = shown_ks(run.suite, EVERY_K)
     yield from wrapped(
         f"percent, mean over {count_of(run.coverage.cases, 'case')}; worst / done / best: incomplete trials taken as "
         "failed / left out (completed-only) / taken as passed; 95 %: interval for other such cases; se: standard "
-        "error of a re-run",
+        f"error of a re-run{error_words(metric for one in shown for metric in (one.at, one.hat))}",
         INDENT)
     yield ""
-    shown = shown_ks(run.suite, EVERY_K)
     titles, *rows = _pass_table([_pass_row(at_k, run.coverage.cases) for at_k in shown])
     at = titles.index("worst")
     hat = titles.index("worst", at + 1)
@@ -94,7 +104,7 @@ def _pass_row(at_k: SuiteAtK, cases: int) -> list[str]:
 def metric_cells(metric: SuiteMetric) -> list[str]:
     """worst, completed-only, best, interval, standard error."""
     return [percent(metric.worst), percent(metric.completed), percent(metric.best),
-            spread(metric.low, metric.high), NOT_AVAILABLE if metric.se is None else percent(metric.se)]
+            spread(metric.low, metric.high), standard_error(metric.se)]
 
 
 def tag_lines(run: RunReport) -> Iterator[str]:
@@ -106,9 +116,13 @@ def tag_lines(run: RunReport) -> Iterator[str]:
     columns = [left("tag", flexible=True), right("cases"), left("trials passed"), right("worst"), right("done"),
                right("best"), right("95 %"), *([left("cases done")] if is_open else [])]
     yield from table(columns, _tag_rows(run, is_open))
+    note = each_by_itself(len(run.tags))
+    if note:
+        yield from wrapped(note, INDENT)
 
 
 def _tag_rows(run: RunReport, is_open: bool) -> Iterable[list[str]]:
     for row in run.tags:
         done = [of(row.rate.completed_cases, row.cases)] if is_open else []
-        yield [row.tag, number(row.cases), f"{of(row.passed, row.judged)} judged", *metric_cells(row.rate)[:4], *done]
+        passed = f"{of(row.passed, row.judged)} judged{and_unknown(row.unknown)}"
+        yield [row.tag, number(row.cases), passed, *metric_cells(row.rate)[:4], *done]

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from benchkit.basics.names import count_of
 from benchkit.reports.columns import INDENT, left, right, table, wrapped
-from benchkit.reports.figures_as_text import number, percentile_cells, seconds
+from benchkit.reports.figures_as_text import number, per_second, percentile_cells, seconds
 from benchkit.reports.run_report import RunReport
-from benchkit.reports.speed import LatencyColumn
+from benchkit.reports.speed import LatencyColumn, tokens_told
 from benchkit.statistics.percentiles import PERCENTS
 
 
@@ -54,10 +54,9 @@ def token_lines(run: RunReport) -> Iterator[str]:
         yield f"{INDENT}no trial of {run.coverage.planned:,} says how many tokens it took"
         return
     rate = tokens.output_per_second
-    yield (f"{INDENT}{number(tokens.prompt)} in, {number(tokens.output)} out, over "
-           f"{count_of(tokens.trials, 'trial')} that say so")
+    yield from wrapped(tokens_told(tokens), INDENT)
     if rate is not None:
-        yield f"{INDENT}{float(rate):.1f} output tokens per second (sum of tokens over sum of output time)"
+        yield f"{INDENT}{per_second(rate)} output tokens per second (sum of tokens over sum of output time)"
 
 
 def attempt_lines(run: RunReport) -> Iterator[str]:

@@ -1,6 +1,8 @@
 """The JSON of a report: the same bytes from the same run records, on any machine.
 
-Figures are rounded half-even to 6 digits from exact values; what is not available is null, never zero.
+Figures are rounded half-even to 6 digits from exact values, but never to 0 or 1 where they are neither
+(statistics/figures.py); what is not available is null, never zero. `se` is also null where no case wavered, and
+`prompt` and `cached` of `tokens` where no trial tells them.
 What does not live here: how a figure comes about (run_report.py and the rooms it names), and the fields of
 `comparisons` (wire_pairs.py).
 """
@@ -75,13 +77,13 @@ def _metric_fields(metric: SuiteMetric) -> dict[str, JSON]:
     return {
         "worst": figure(metric.worst), "completed": figure(metric.completed),
         "completed_cases": metric.completed_cases, "best": figure(metric.best),
-        "low": figure(metric.low), "high": figure(metric.high), "se": figure(metric.se),
+        "low": figure(metric.low), "high": figure(metric.high), "se": figure(metric.se or None),
     }
 
 
 def _tag_fields(row: TagRow) -> dict[str, JSON]:
     return {"cases": row.cases, "planned": row.planned, "pass": row.passed, "fail": row.failed,
-            "incomplete": row.planned - row.judged, **_metric_fields(row.rate)}
+            "incomplete": row.unknown, **_metric_fields(row.rate)}
 
 
 def _case_fields(row: CaseRow) -> dict[str, JSON]:
@@ -117,6 +119,7 @@ def _tokens_fields(tokens: Tokens) -> dict[str, JSON]:
     if not tokens.trials:
         return {"trials": 0, "prompt": None, "output": None, "cached": None, "output_per_second": None}
     return {"trials": tokens.trials, "prompt": tokens.prompt, "output": tokens.output, "cached": tokens.cached,
+            **({"prompt_trials": tokens.prompt_trials} if 0 < tokens.prompt_trials < tokens.trials else {}),
             "output_per_second": figure(tokens.output_per_second)}
 
 

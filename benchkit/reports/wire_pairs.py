@@ -28,8 +28,9 @@ or, with "not_compared": [],
                                           "candidate_verdict"}},
      "warnings": [{"code", "text"}, ...]}
 
-Differences are candidate minus base. Ranks are among the runs that a run was compared with. `run` is the place in the
-list of runs. What does not live here: JSON of single runs (wire.py), and what a figure means (comparison.py).
+Differences are candidate minus base. A p below 0.1 has 6 digits that count. Ranks are among the runs that a run was
+compared with. `run` is the place in the list of runs. What does not live here: JSON of single runs (wire.py), and what
+a figure means (comparison.py).
 """
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ from benchkit.reports.latency_ratio import LatencyRatio, median_of
 from benchkit.reports.pair_words import title_of, verdict_of
 from benchkit.reports.repeats import Parting, Repeat, Repetition
 from benchkit.reports.speed import LatencyColumn
-from benchkit.statistics.figures import figure
+from benchkit.statistics.figures import figure, probability_figure
 
 GATE_VERSION = 1
 
@@ -77,7 +78,7 @@ def gate_fields(side: SideBySide, pair: Pair, gate: Gate) -> dict[str, JSON]:
 
 def _result_fields(result: RuleResult) -> dict[str, JSON]:
     fields: dict[str, JSON] = {"code": result.code, "broken": result.is_broken, "text": result.text}
-    return fields if result.p is None else {**fields, "p": figure(result.p)}
+    return fields if result.p is None else {**fields, "p": probability_figure(result.p)}
 
 
 def _run_fields(side: SideBySide, run: int) -> dict[str, JSON]:
@@ -106,12 +107,13 @@ def _comparison_fields(side: SideBySide, pair: Pair, comparison: Comparison) -> 
 
 
 def _p_fields(side: SideBySide, pair: Pair, comparison: Comparison) -> dict[str, JSON]:
-    fields: dict[str, JSON] = {"p": figure(comparison.p), "smallest_p": figure(comparison.smallest_p),
-                               "holm_p": figure(pair.adjusted_p), "tests": side.tests}
+    fields: dict[str, JSON] = {"p": probability_figure(comparison.p),
+                               "smallest_p": probability_figure(comparison.smallest_p),
+                               "holm_p": probability_figure(pair.adjusted_p), "tests": side.tests}
     if comparison.p > comparison.sign_flip:
-        fields["by_sign_flip"] = figure(comparison.sign_flip)
+        fields["by_sign_flip"] = probability_figure(comparison.sign_flip)
     if any(comparison.incomplete):
-        fields["p_worst"] = figure(comparison.p_worst)
+        fields["p_worst"] = probability_figure(comparison.p_worst)
     return fields
 
 
@@ -120,7 +122,8 @@ def _regression_fields(comparison: Comparison) -> dict[str, JSON]:
     if not (stopped or began or may):
         return {}
     return {"regressions": {"passed_every_time": comparison.passed_every_time, "stopped": stopped, "began": began,
-                            "p": figure(comparison.mirror_p), "may_have_stopped": [case.id for case in may]}}
+                            "p": probability_figure(comparison.mirror_p),
+                            "may_have_stopped": [case.id for case in may]}}
 
 
 def _count_fields(comparison: Comparison) -> dict[str, JSON]:
@@ -151,7 +154,8 @@ def _median_fields(column: LatencyColumn) -> dict[str, JSON]:
 
 
 def _repeat_fields(repeat: Repeat) -> dict[str, JSON]:
-    return {"p": figure(repeat.p), "outputs": {one.warmth: _repetition_fields(one) for one in repeat.repetitions},
+    return {"p": probability_figure(repeat.p),
+            "outputs": {one.warmth: _repetition_fields(one) for one in repeat.repetitions},
             "only_base": repeat.only_base, "only_candidate": repeat.only_candidate,
             "self_base": figure(repeat.self_base), "self_candidate": figure(repeat.self_candidate),
             "parting": None if repeat.parting is None else _parting_fields(repeat.parting)}

@@ -216,8 +216,10 @@ def fitting(text: str, columns: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds for a person: `59 s`, `2 min 05 s`, `1 h 01 min`."""
+    """Seconds for a person: `under 1 s`, `59 s`, `2 min 05 s`, `1 h 01 min`."""
     whole = int(seconds)
+    if 0 < seconds < 1:
+        return "under 1 s"
     if whole < 60:
         return f"{whole} s"
     if whole < 3600:

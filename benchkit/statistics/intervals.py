@@ -59,14 +59,17 @@ def wilson(successes: Fraction | int, trials: int, confidence: float = CONFIDENC
         return NOTHING_KNOWN
     proportion = Fraction(successes) / trials
     z_squared = two_sided_z(confidence) ** 2
-    scale = 1 + z_squared / trials
-    centre = (float(proportion) + z_squared / (2 * trials)) / scale
-    spread = float(proportion * (1 - proportion) / trials) + z_squared / (4 * trials * trials)
-    half = math.sqrt(z_squared * spread) / scale
-    return Interval(
-        low=0.0 if proportion == 0 else max(0.0, centre - half),
-        high=1.0 if proportion == 1 else min(1.0, centre + half),
-    )
+    low, high = _wilson_low(proportion, trials, z_squared), 1 - _wilson_low(1 - proportion, trials, z_squared)
+    # an end that is below 1 stays so, where no float between is near enough
+    return Interval(low, high if proportion == 1 else min(high, math.nextafter(1, 0)))
+
+
+def _wilson_low(proportion: Fraction, trials: int, z_squared: float) -> float:
+    """The smaller root of (1 + z^2/n) x^2 - (2p + z^2/n) x + p^2 = 0, by the larger: no digits are lost near 0."""
+    share = z_squared / trials
+    spread = float(proportion * (1 - proportion) / trials) + share / (4 * trials)
+    larger = float(proportion) + share / 2 + math.sqrt(z_squared * spread)
+    return float(proportion) ** 2 / larger
 
 
 def case_wilson(total: Fraction | int, cases: int, confidence: float = CONFIDENCE) -> Interval:

@@ -26,6 +26,9 @@ NEGLIGIBLE = 1e-14
 # Values of a term that are less probable than this, below or above all others, are left out of an inversion: of a
 # case of 1,000 trials a third is left.
 IMPROBABLE = 1e-20
+# An inversion is true to this, so it cannot tell a smaller probability from none, and a SMALL one has no third digit.
+KNOWN_TO = Fraction(1, 10**9)
+SMALL = 1000 * KNOWN_TO
 # Exponentials of more than this are not asked for.
 LARGEST_EXPONENT = 300.0
 
@@ -76,7 +79,8 @@ def on_lattice(values: Sequence[Fraction], lengths: Sequence[int]) -> list[int]:
 def two_sided_tail(terms: Sequence[Term], observed: int) -> Fraction:
     """Probability that the sum lies at least as far from its mean as the observed one.
 
-    Exact up to MOST_WORK_FOR_EXACT, beyond it true to about 1e-9.
+    Exact up to MOST_WORK_FOR_EXACT, beyond it true to KNOWN_TO; where that is SMALL it is the next multiple of
+    KNOWN_TO above: no figure that is smaller, or has more digits, than can be known.
     """
     mean = sum((term.mean for term in terms), Fraction(0))
     distance = abs(observed - mean)
@@ -135,8 +139,8 @@ def _outside_by_inversion(terms: Sequence[Term], low: int, high: int) -> Fractio
         return once_or_twice * (transform * phase).real * kernel / math.sin(math.pi * frequency / points)
 
     inside = (inner + math.fsum(at(frequency) for frequency in range(1, points // 2 + 1))) / points
-    smallest = Fraction(1, math.prod(sum(term.weights) for term in terms))
-    return min(Fraction(1), max(smallest, 1 - Fraction(inside)))
+    found = max(Fraction(0), 1 - Fraction(inside))
+    return min(Fraction(1), found) if found >= SMALL else (math.floor(found / KNOWN_TO) + 1) * KNOWN_TO
 
 
 def _window(terms: Sequence[Term], groups: Sequence[_Alike]) -> int:
