@@ -36,7 +36,7 @@ class TheFields(unittest.TestCase):
             "margin", "by_case", "latency", "repeat", "warnings"], list(read_back(two_of(WORSE, WORSE))))
 
     def test_regressions_open_trials_and_uneven_ones_are_told_where_there_are_any(self) -> None:
-        self.assertEqual({"passed_every_time": 8, "stopped": 8, "began": 0, "p": 0.007812, "may_have_stopped": []},
+        self.assertEqual({"passed_every_time": 8, "stopped": 8, "began": 0, "p": 0.0078125, "may_have_stopped": []},
                          read_back(two_of(BETTER, WORSE))["regressions"])
         may = read_back(two_of({"A": "++", "B": "+-"}, {"A": "+n", "B": "++"}))
         self.assertEqual({"passed_every_time": 1, "stopped": 0, "began": 1, "p": None, "may_have_stopped": ["A"]},
@@ -44,7 +44,7 @@ class TheFields(unittest.TestCase):
         self.assertEqual(1.0, may["sign_flip"]["p_worst"])
         base = {f"c{n:02}": "+" for n in range(20)}
         uneven = read_back(two_of(base, {name: "+" * 9 + "-" if n < 11 else "+" * 10 for n, name in enumerate(base)}))
-        self.assertEqual((0.000977, True), (uneven["sign_flip"]["by_sign_flip"], uneven["sign_flip"]["p"] > 0.4))
+        self.assertEqual((0.000976562, True), (uneven["sign_flip"]["by_sign_flip"], uneven["sign_flip"]["p"] > 0.4))
         self.assertEqual({"p", "smallest_p", "holm_p", "tests", "by_sign_flip"}, set(uneven["sign_flip"]))
 
     def test_a_pair_that_is_not_compared_says_why_and_no_more(self) -> None:
@@ -126,7 +126,7 @@ class TheGate(unittest.TestCase):
                          (found["gate"], found["accepted"], found["rules"]))
         self.assertEqual(("refused", "refused (2 of 3 rules broken): candidate against base"),
                          (found["answer"], found["text"]))
-        self.assertEqual([0.007812, None, None], [one.get("p") for one in found["results"]])
+        self.assertEqual([0.0078125, None, None], [one.get("p") for one in found["results"]])
         self.assertEqual([("drop", True), ("incomplete", False), ("strict", True)],
                          [(one["code"], one["broken"]) for one in found["results"]])
         self.assertEqual(json.loads(json.dumps(pair_fields(side, pair))), found["comparison"])
