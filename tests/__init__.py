@@ -3,10 +3,14 @@ temporary folders in memory, where there is a place for that.
 
 Many of them record hundreds of trials, and each trial waits for the disk. What a real disk does is shown by the
 campaign (`python3 -m tests.campaign`), and by whoever names a folder on one in TMPDIR.
+
+Tests send signals to the processes that they start. A shell starts what runs in the background with SIGINT ignored,
+and children inherit that, so it is taken back.
 """
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 import unittest
 from pathlib import Path
@@ -19,9 +23,11 @@ LONGEST = ("test_readme", "test_hostile_inputs", "test_campaign", "test_docs_boa
 
 
 def load_tests(loader: unittest.TestLoader, _: unittest.TestSuite, pattern: str | None) -> unittest.TestSuite:
-    """Called when all tests are looked for; the processes that they start inherit the place."""
+    """Called when all tests are looked for; the processes that they start inherit what is set."""
     if "TMPDIR" not in os.environ and os.access(IN_MEMORY, os.W_OK):
         os.environ["TMPDIR"] = tempfile.tempdir = IN_MEMORY
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     found = loader.discover(str(Path(__file__).parent), pattern or "test*.py")
     units = [unit for unit in found if isinstance(unit, unittest.TestSuite) and unit.countTestCases()]
     return SideBySide(sorted(units, key=_is_short), cores())
