@@ -1,7 +1,7 @@
 """Replays everything committed, in one process, so that it also runs where no second one starts (WebAssembly).
 
-    python3 .ci/replay.py make TREE         run the commands in TREE, a clone; what they print is kept in TREE/replayed
-    python3 .ci/replay.py compare TREE OTHER   are the files of TREE those of OTHER, but for when and where they were made?
+    python3 .ci/replay.py make TREE            run the commands in TREE, a clone; what they print is in TREE/replayed
+    python3 .ci/replay.py compare TREE OTHER   are the files of both equal, but for when and where they were made?
 
 The commands are those of the README that build everything again, then a report in every format, a comparison, digests
 and boards. `compare` prints one line and exits with 0, or a line for each file that differs and exits with 1.
@@ -60,7 +60,7 @@ def without_circumstances(value: Any, fields: frozenset[str]) -> Any:
 
 
 def compare(tree: Path, other: Path) -> int:
-    """Say which files of two trees differ. Files that only `tree` has are told, too, unless `other` was never replayed."""
+    """Say which files of two trees differ; what was printed counts if both were replayed."""
     sys.path.insert(0, str(tree))
     fields = frozenset(importlib.import_module("harness").RUN_DESCRIPTION_FIELDS)
     places = PLACES if (other / "replayed").is_dir() else PLACES[:2]
