@@ -76,6 +76,7 @@ def parser() -> door.Parser:
     flags.add_argument("--changed", choices=["rerun"], help="run cells again whose prompt or settings have changed")
     flags.add_argument("--accept-damage", action="store_true", help="name damage in the middle of the log, and go on")
     flags.add_argument("--allow-cloud", action="store_true", help="allow models that send the prompts elsewhere")
+    flags.add_argument("--unchecked", action="store_true", help="run also where the check raises on ordinary answers")
     flags.add_argument("--dry-run", action="store_true", help="say what would be run; ask nobody, write nothing")
     flags.add_argument("--quiet", action="store_true", help="no progress on stderr")
     modes = flags.add_mutually_exclusive_group()
@@ -281,7 +282,7 @@ def wish_of(options: argparse.Namespace, path: "Path", log: "TrialLog | None", w
         selection=Selection(options.limit, options.case, options.retry_errors,
                             shard=shard or (None if log is None else log.shard)),
         rerun_changed=options.changed == "rerun", accept_damage=options.accept_damage,
-        parallel=options.parallel or parallel_of(log, system))
+        parallel=options.parallel or parallel_of(log, system), unchecked=options.unchecked)
 
 
 def dry_run(order: "Order", log: "TrialLog | None") -> int:

@@ -196,11 +196,13 @@ def run_text(record: "RunRecord", tally: "Tally", out: "Path", report: "Command"
 
     totals, errors = tally.totals, tally.errors
     reasons = f" ({', '.join(f'{name} {count}' for name, count in errors.items())})" if errors else ""
+    not_judged = () if tally.check_error is None else (f"  not judged: {shown_line(tally.check_error, 400)}",)
     return "\n".join((
         f"{shown_line(record.system)} on {len(record.cases)} cases ({shown_line(record.split)}) x {record.trials} "
         f"trials, judged by {record.judge.name} {record.judge.version}",
         f"  pass {totals.passed} of {totals.planned}, fail {totals.failed} of {totals.planned}, "
         f"incomplete {totals.incomplete} of {totals.planned}{reasons}",
+        *not_judged,
         f"  written to {out}",
         f"  report     {report}"))
 

@@ -10,6 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = (sys.executable, "-S")
 """What runs a door: without `site`, since a door needs nothing that is installed, and starts sooner."""
+HANGS_S = 600.0
+"""So long a test waits for what should have come long ago: only for ever is too long, however busy the machine is."""
 PYTHON3 = f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n'
 """The same as a script that a shell can find as `python3`."""
 
@@ -28,7 +30,8 @@ def door(folder: Path, name: str, *flags: str | Path, environment: dict[str, str
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "OLLAMA"))}
     found = subprocess.run(
         [*PYTHON, str(ROOT / name), *map(str, flags)], cwd=folder, capture_output=True, check=False,
-        env={**kept, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": "utf-8", **(environment or {})}, timeout=60)
+        env={**kept, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": "utf-8", **(environment or {})},
+        timeout=HANGS_S)
     return Told(found.returncode, found.stdout.decode(), found.stderr.decode())
 
 

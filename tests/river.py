@@ -24,7 +24,7 @@ import harness
 import outputs_digest
 import report
 from benchkit.basics.canonical import close_line, is_whole
-from tests.doors import PYTHON, ROOT, Told
+from tests.doors import HANGS_S, PYTHON, ROOT, Told
 from tests.fake_ollama import FakeOllama
 from tests.test_tasks_task import InAFolder
 
@@ -131,9 +131,17 @@ class River(InAFolder):
                 self.addCleanup(stream.close)
         return process
 
+    def wait_for(self, is_so: Callable[[], bool]) -> None:
+        """Wait until something is so, however busy the machine is."""
+        end = time.monotonic() + HANGS_S
+        while not is_so():
+            if time.monotonic() > end:
+                self.fail("it did not come to be so")
+            time.sleep(0.01)
+
     def ended(self, process: subprocess.Popen[bytes]) -> Told:
         """What a process told, once it has ended."""
-        stdout, stderr = process.communicate(timeout=30)
+        stdout, stderr = process.communicate(timeout=HANGS_S)
         return Told(process.returncode, stdout.decode(), stderr.decode())
 
     # ----------------------------------------------------------------------------------- looking at
@@ -185,11 +193,3 @@ class RiverWithServer(River):
     def assert_once_each(self, trials: int) -> None:
         """Every cell is in the log, none twice."""
         self.assertEqual(Counter(self.every_cell(trials)), Counter(self.trials()))
-
-    def wait_for(self, is_so: Callable[[], bool], seconds: float = 20.0) -> None:
-        """Wait until something is so."""
-        end = time.monotonic() + seconds
-        while not is_so():
-            if time.monotonic() > end:
-                self.fail("it did not come to be so")
-            time.sleep(0.01)

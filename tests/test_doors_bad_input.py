@@ -77,7 +77,7 @@ class FlagsThatCannotBe(WithALog):
             ("bench.py --log empty.jsonl --status", ("empty.jsonl: nothing recorded yet",)),
             ("bench.py --log empty.jsonl --convert a.json", ("empty.jsonl: nothing recorded yet",)),
             ("bench.py --log empty.jsonl --export a.jsonl", ("empty.jsonl: nothing recorded yet",)),
-            ("bench.py --log notes.txt --status", ("notes.txt: nothing recorded yet",)),
+            ("bench.py --log notes.txt --status", ("notes.txt: this is no trial log",)),
             ("bench.py --log recorded --status", ("recorded is a folder",)),
             (f"bench.py {log} --system baselines:coin --status", ("baselines:coin", "baselines:keywords")),
             (f"bench.py {log} --system baselines:coin --convert a.json", ("baselines:coin", "baselines:keywords")),
@@ -265,7 +265,12 @@ class Surroundings(RiverWithServer):
         if os.path.exists("/dev/full"):
             os.symlink("/dev/full", self.folder / "full.jsonl")
             told = self.type("bench.py --system baselines:keywords --log full.jsonl")
-            self.assertEqual((3, "bench.py: full.jsonl is no regular file, so nothing can be kept there\n"),
+            self.assertEqual((2, True), (told.code, "full.jsonl is a link to /dev/full" in told.stderr), told)
+            told = self.type("bench.py --system baselines:keywords --log full.jsonl/a.jsonl")
+            self.assertEqual((2, 1, ""), (told.code, told.stderr.count("\n"), told.stdout))
+            os.mkfifo(self.folder / "pipe.jsonl")
+            told = self.type("bench.py --system baselines:keywords --log pipe.jsonl")
+            self.assertEqual((3, "bench.py: pipe.jsonl is no regular file, so nothing can be kept there\n"),
                              (told.code, told.stderr))
         (self.folder / "notes.txt").write_text("mine\n", encoding="utf-8")
         told = self.type("bench.py --system baselines:keywords --log notes.txt/a.jsonl")

@@ -82,7 +82,37 @@ class TasksThatLeave(River):
     def test_a_check_that_leaves_python_makes_trials_incomplete(self) -> None:
         self.change("triage_task.py", "def check(case: Case, output: str) -> dict[str, bool]:",
                     "def check(case, output):\n    raise SystemExit(5)\n\n\ndef _check(case, output):")
-        self.assertIn("CheckError", self.type(KEYWORDS).stdout)
+        place = "check called sys.exit(5) (triage_task.py, line "
+        self.refused(KEYWORDS, 2, place)
+        told = self.type(f"{KEYWORDS} --unchecked").stdout
+        self.assertIn("CheckError", told)
+        self.assertIn(f"not judged: {place}", told)
+
+    def test_a_check_that_raises_is_found_before_the_first_trial_and_told_with_message_file_and_line(self) -> None:
+        self.change("triage_task.py", "def check(case: Case, output: str) -> dict[str, bool]:",
+                    "def check(case, output):\n    return {'due': {}['due']}\n\n\ndef _check(case, output):")
+        line = 1 + (self.folder / "triage_task.py").read_text(encoding="utf-8").splitlines().index(
+            "    return {'due': {}['due']}")
+        raised = f"check raised KeyError: 'due' (triage_task.py, line {line})"
+        for command in (KEYWORDS, "harness.py run --system baselines:keywords --trials 1"):
+            with self.subTest(command):
+                told = self.refused(command, 2, f"case {self.ids[0]}: {raised}, on the output ''")
+                self.assertIn("python3 harness.py check --task triage_task --cases cases.json says", told)
+                self.assertFalse((self.folder / "recorded").exists())
+        self.assertIn(f"\n  not judged: {raised}\n", self.well(f"{KEYWORDS} --unchecked"))
+        # what is recorded already is shown, and nobody is asked
+        self.assertIn(f"\n  not judged: {raised}\n", self.well(KEYWORDS))
+        self.assertIn(f"\n  not judged: {raised}\n", self.well(
+            "harness.py run --system replay:recorded/keywords.json --out runs/a.json"))
+        self.well("report.py runs/a.json --out a.json --html a.html --markdown a.md --junit a.xml --csv a.csv")
+        self.assertEqual({("CheckError", raised)}, {
+            (result["error"]["type"], result["error"]["message"]) for result in self.json("runs/a.json")["results"]})
+        (found,) = (one for one in self.json("a.json")["runs"][0]["warnings"] if one["code"] == "check-raises")
+        self.assertIn(f"could not judge 6 of 6 trials: {raised}; mend it", found["text"])
+        for name in ("a.html", "a.md", "a.xml", "a.csv"):
+            with self.subTest(name):
+                text = (self.folder / name).read_text(encoding="utf-8")
+                self.assertRegex(text, r"raised KeyError: .{1,8}due.{1,8}\(triage_task(.|\\.)py, line " + str(line))
 
 
 class Names(River):

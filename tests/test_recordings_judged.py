@@ -57,7 +57,8 @@ class Judging(WithARecording):
         result = self.judged(task).results[5]
         error = result.error
         self.assertEqual(("incomplete", "", None), (result.verdict, result.output, result.checks))
-        self.assertEqual("CheckError: check raised ZeroDivisionError", error and f"{error.type}: {error.message}")
+        self.assertEqual("CheckError: check raised ZeroDivisionError: division by zero (parity_task.py, line 14)",
+                         error and f"{error.type}: {error.message}")
 
     def test_a_corrected_label_changes_verdicts_and_nothing_else(self) -> None:
         corrected = (replace(self.cases[0], expected="no"), self.cases[1])

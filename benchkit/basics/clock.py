@@ -53,10 +53,12 @@ class StopWish:
     """Whether somebody asked for the end: set by a signal handler, looked at by whoever waits.
 
     A handler only sets the flag: a KeyboardInterrupt in the middle of "write, then note it" makes duplicates.
+    `is_heeded`: who waits for a reply looks at it all the time, so that a request under way is cut at once.
     """
 
     def __init__(self) -> None:
         self.signal: int | None = None
+        self.is_heeded = False
 
     def raise_if_wished(self) -> None:
         """Raise Interrupted if a signal has come."""
@@ -65,8 +67,12 @@ class StopWish:
 
 
 @contextmanager
-def signals_as_wish(wish: StopWish, leave: Callable[[int], Any]) -> Iterator[None]:
+def signals_as_wish(
+    wish: StopWish, leave: Callable[[int], Any], acknowledge: Callable[[], None] = lambda: None,
+) -> Iterator[None]:
     """Within this, SIGINT, SIGTERM and SIGHUP set the wish; a second one calls `leave` with the exit code.
+
+    `acknowledge` is called at once, where the work may not look at the wish for a while.
 
     SIGHUP is left alone where it was ignored at the start (nohup). Windows has SIGINT (and SIGBREAK) only.
     """
@@ -74,6 +80,8 @@ def signals_as_wish(wish: StopWish, leave: Callable[[int], Any]) -> Iterator[Non
         if wish.signal is not None:
             leave(Interrupted(number).exit_code)
         wish.signal = number
+        if not wish.is_heeded:
+            acknowledge()
 
     with _handling(handle):
         yield

@@ -65,6 +65,10 @@ class Client:
     rest: Rest = field(default_factory=Rest)
     connections: Connections = field(default_factory=Connections)
 
+    def __post_init__(self) -> None:
+        """Say that the wish to stop is looked at while a request is under way."""
+        self.stop.is_heeded = True
+
     def send(self, call: Call, deadline: float, read_line: LineReader | None = None,
              while_waiting: Callable[[], None] = lambda: None) -> Answer:
         """The answer, at `deadline` (monotonic seconds) at the latest; `while_waiting` is called in slices of 0.1 s.

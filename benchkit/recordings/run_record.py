@@ -78,10 +78,14 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The totals of some results, and how many of the incomplete ones ended in each type of error."""
+    """The totals of some results, and how many of the incomplete ones ended in each type of error.
+
+    `check_error` is the message of the first one that the task's check could not judge.
+    """
 
     totals: Totals
     errors: Mapping[str, int]
+    check_error: str | None
 
 
 class Counting:
@@ -90,18 +94,21 @@ class Counting:
     def __init__(self) -> None:
         self._verdicts: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
+        self._check_error: str | None = None
 
     def take(self, result: Result) -> None:
         """Count one more."""
         self._verdicts[result.verdict] += 1
         if result.error is not None:
             self._errors[result.error.type] += 1
+            if result.error.type == "CheckError":
+                self._check_error = self._check_error or result.error.message
 
     @property
     def tally(self) -> Tally:
         """What was counted so far."""
         counts = [self._verdicts[name] for name in VERDICTS]
-        return Tally(Totals(sum(counts), *counts), dict(sorted(self._errors.items())))
+        return Tally(Totals(sum(counts), *counts), dict(sorted(self._errors.items())), self._check_error)
 
 
 def tally_of(results: Iterable[Result]) -> Tally:

@@ -12,6 +12,7 @@ from benchkit.basics.names import count_of, names_of, shown_line
 from benchkit.basics.values import JSON
 from benchkit.recordings.pieces import SessionFacts
 from benchkit.recordings.run_record import RunRecord
+from benchkit.reports.failures import check_error
 from benchkit.reports.figures_as_text import spread
 from benchkit.reports.run_tally import RunTally
 from benchkit.reports.speed import LatencyColumn
@@ -49,6 +50,15 @@ def _above_k_max(run: Run) -> Iterator[Caution]:
         yield Caution("k-above-k-max", (
             f"from k = {coverage.k_max + 1:,} on, completed-only values are over fewer than all "
             f"{coverage.cases:,} cases, and may lie outside worst and best"))
+
+
+def _check_raises(run: Run) -> Iterator[Caution]:
+    found = check_error(run.tally.unjudged)
+    if found is not None:
+        most = "" if found.with_message == found.count else f", {found.with_message:,} times"
+        yield Caution("check-raises", (
+            f"the task's own check could not judge {found.count:,} of {count_of(run.coverage.planned, 'trial')}: "
+            f"{shown_line(found.message, 400)}{most}; mend it and judge again: no answer is lost"))
 
 
 def _identical_outputs(run: Run) -> Iterator[Caution]:
@@ -207,6 +217,7 @@ def temperature_of(settings: Mapping[str, JSON]) -> float | None:
 
 
 _FINDERS: tuple[Callable[[Run], Iterator[Caution]], ...] = (
+    _check_raises,
     _above_k_max, _identical_outputs, _repeated_seeds, _odd_answers, _never_passed, _several_attempts, _sessions,
     _not_pinned, _schema_not_sent, _short_percentiles, _queue, _several_hosts,
     _slept)

@@ -136,6 +136,11 @@ class UnjudgedCount:
         return Unjudged(name, self._counts[name], message, count)
 
 
+def check_error(unjudged: Iterable[Unjudged]) -> Unjudged | None:
+    """The trials that the task's own check could not judge; None if there are none."""
+    return next((one for one in unjudged if one.type == "CheckError"), None)
+
+
 def unjudged_of(results: Iterable[Result]) -> tuple[Unjudged, ...]:
     """The types that occur, in one pass."""
     counted = UnjudgedCount()

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from benchkit.basics.names import count_of
+from benchkit.basics.names import count_of, shown_line
 from benchkit.reports.case_rows import CaseRow, in_state, never_passed
 from benchkit.reports.columns import INDENT, LEAST_FLEXIBLE, WIDTH, clipped, left, right, table, width_of, wrapped
 from benchkit.reports.comparison import SideBySide
+from benchkit.reports.failures import check_error
 from benchkit.reports.figures_as_text import number, of, rate, spread
 from benchkit.reports.headline import headline_of
 from benchkit.reports.paint import NO_PAINT, Paint
@@ -52,8 +53,8 @@ def text_report(runs: Sequence[RunReport], paint: Paint = NO_PAINT, side: SideBy
 
 def first_screen(run: RunReport, paint: Paint = NO_PAINT) -> str:
     """About twenty lines after a run: the headline, k = 1 and the last k, what fails most; ends in a newline."""
-    lines = [*headline_lines(run, paint), *_first_rates(run), *_first_reasons(run), *_first_cases(run)]
-    lines += _first_cautions(run)
+    lines = [*headline_lines(run, paint), *_first_check_error(run), *_first_rates(run), *_first_reasons(run)]
+    lines += [*_first_cases(run), *_first_cautions(run)]
     return "\n".join(lines) + "\n"
 
 
@@ -111,6 +112,12 @@ def _caution_lines(code: str, text: str, paint: Paint) -> list[str]:
 def _rule(title: str) -> str:
     line = f"== {clipped(title, WIDTH - 7)} "
     return line + "=" * (WIDTH - width_of(line))
+
+
+def _first_check_error(run: RunReport) -> list[str]:
+    found = check_error(run.unjudged)
+    text = "" if found is None else shown_line(found.message, 400)
+    return wrapped(f"not judged: {text}", INDENT, INDENT * 2) if text else []
 
 
 def _first_rates(run: RunReport) -> list[str]:

@@ -118,6 +118,8 @@ def try_cell(
         case=cell.case, trial=cell.trial, attempt=assignment.attempt, seed=cell.seed, messages=prompt.messages,
         schema=prompt.schema, deadline=monotonic + limits.timeout_s)
     outcome, sentence = _outcome(answering.system, request, clock)
+    if isinstance(outcome, Failure):
+        limits.stop.raise_if_wished()  # what a signal broke off is no error of the system, and runs again
     slept = (clock.wall() - wall) - (clock.monotonic() - monotonic)
     return TrialLine(
         cell=cell, attempt=assignment.attempt, request=answering.request(prompt.ask, cell.seed),

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TextIO
 
@@ -18,11 +19,12 @@ from benchkit.basics.values import Case
 from benchkit.disk.appending import refuse_link
 from benchkit.running.order import Ended, Order, Surrounds, prompts_of
 from benchkit.running.plan import ALL, Ahead, Selection, cells_of
-from benchkit.running.progress import Around, Progress, Verdicts
+from benchkit.running.progress import Around, Progress, Verdicts, columns_of
 from benchkit.running.session import record
 from benchkit.systems.loading import is_baseline, load_system
 from benchkit.systems.system import System, SystemOptions
 from benchkit.tasks.cases import in_split, read_cases
+from benchkit.tasks.checking import refuse_raising
 from benchkit.tasks.judging import judge
 from benchkit.tasks.task import Task
 from benchkit.trial_log.reader import TrialLog, read_log
@@ -51,6 +53,7 @@ class Wish:
     rerun_changed: bool = False
     accept_damage: bool = False
     parallel: int = 1
+    unchecked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,9 @@ def order_of(wish: Wish, task: Task, edges: Edges) -> Order:
         budget=Budget(edges.start, wish.budget_s), timeout_s=wish.timeout_s, command=wish.command,
         hardware=wish.hardware, selection=wish.selection, rerun_changed=wish.rerun_changed,
         accept_damage=wish.accept_damage, parallel=wish.parallel,
-        lanes=lanes, without_server=_baseline(wish.command, task))
+        lanes=lanes, without_server=_baseline(wish.command, task),
+        probe=(lambda: None) if wish.unchecked else partial(refuse_raising, task, cases, wish.command.beside(
+            "harness.py", "check", "--task", task.module, "--cases", wish.cases)))
 
 
 def _who_answers(
@@ -124,7 +129,7 @@ def record_live(order: Order, log: TrialLog | None, edges: Edges, verdicts: Verd
     def progress(ahead: Ahead) -> Progress:
         return Progress(ahead, verdicts, around)
 
-    with signals_as_wish(edges.stop, os._exit):
+    with signals_as_wish(edges.stop, os._exit, partial(_acknowledge, edges)):
         try:
             return record(order, log, Surrounds(edges.clock, edges.stop, edges.say, progress))
         except Interrupted as interrupted:
@@ -135,6 +140,14 @@ def record_live(order: Order, log: TrialLog | None, edges: Edges, verdicts: Verd
         except NoServer as error:
             offer = f", or run without a model: {order.without_server}" if order.without_server else ""
             raise Surroundings(f"{error}{offer}") from error
+
+
+def _acknowledge(edges: Edges) -> None:
+    """Say that a signal came, where a system of somebody's own may not look at the wish to stop."""
+    is_shown = edges.progress is not None and edges.progress.isatty()
+    width = columns_of(edges.progress) - 1 if is_shown and edges.progress is not None else 0
+    with suppress(RuntimeError):  # the signal came while another line was written, which no handler can interrupt
+        edges.say("stopping after the request under way; again to leave now".ljust(width))
 
 
 def _recorded(path: Path) -> str:

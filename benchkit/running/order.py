@@ -66,6 +66,7 @@ class Order:
     parallel        how many trials are under way at once, at each server
     lanes           how many may be under way now, where there are several servers (None: `parallel`)
     without_server  the command to offer where a system's server does not answer, if there is one
+    probe           called once where something is left to run, before anybody is asked; raises Unusable if it must not
     """
 
     log: Path
@@ -88,6 +89,7 @@ class Order:
     parallel: int = 1
     lanes: Callable[[], int] | None = None
     without_server: Command | None = None
+    probe: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from benchkit.basics.clock import Clock
-from benchkit.basics.errors import BrokenOff, Interrupted, Unusable
+from benchkit.basics.clock import StopWish
+from benchkit.basics.errors import BrokenOff, Interrupted, KitError, Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON
 from benchkit.running.at_once import run_at_once
@@ -72,12 +72,14 @@ def record(order: Order, log: TrialLog | None, surrounds: Surrounds) -> Ended:
         changes = _compare(log, plan, _foreseen_differences(order, log), order)
         if not any(True for _ in work_left(log, plan, changes, _chosen(order))) and _covers(log, plan):
             return Ended(None)
+    order.probe()
     with closing_all(order):
         return _record_open(order, log, surrounds)
 
 
 def _record_open(order: Order, found: TrialLog | None, surrounds: Surrounds) -> Ended:
-    environments = [system.open() for system in order.systems.values()]
+    with ended_by_wish(surrounds.stop):
+        environments = [system.open() for system in order.systems.values()]
     answering = {name: Answering(system, settings_of(order, system), order.prompts)
                  for name, system in order.systems.items()}
     with LogWriter.open(order.log, accept_damage=order.accept_damage) as writer:
@@ -91,10 +93,24 @@ def _record_open(order: Order, found: TrialLog | None, surrounds: Surrounds) -> 
             shard=order.selection.shard)
         _say_what_differs(log, session, surrounds.say)
         log = writer.begin(session, log)
-        with _stop_line(writer, surrounds.clock) as ending:
+        with _stop_line(writer, surrounds) as ending:
             stopped = _run_session(order, _Ground(plan, answering, log, changes), writer, surrounds)
             ending.reason = stopped.reason
     return Ended(stopped.reason, stopped.sentence)
+
+
+@contextmanager
+def ended_by_wish(stop: StopWish, holds: Callable[[], bool] = lambda: True) -> Iterator[None]:
+    """What fails within after a signal came was broken off by it: a program that a system started had it, too.
+
+    Raises Interrupted in place of that error, unless `holds` says that it is another matter.
+    """
+    try:
+        yield
+    except KitError:
+        if holds():
+            stop.raise_if_wished()
+        raise
 
 
 @contextmanager
@@ -265,11 +281,12 @@ class _Ending:
 
 
 @contextmanager
-def _stop_line(writer: LogWriter, clock: Clock) -> Iterator[_Ending]:
+def _stop_line(writer: LogWriter, surrounds: Surrounds) -> Iterator[_Ending]:
     """Write one stop line at every orderly end: `interrupted` after a signal, `error` after any other error."""
     ending = _Ending()
     try:
-        yield ending
+        with ended_by_wish(surrounds.stop, lambda: not writer.has_failed):
+            yield ending
     except Interrupted:
         ending.reason = "interrupted"
         raise
@@ -279,4 +296,4 @@ def _stop_line(writer: LogWriter, clock: Clock) -> Iterator[_Ending]:
     finally:
         if not writer.has_failed:
             # where the log itself failed, the error under way says so, and a missing stop line says the rest
-            writer.stop(StopLine(ending.reason, clock.stamp()))
+            writer.stop(StopLine(ending.reason, surrounds.clock.stamp()))

@@ -19,6 +19,8 @@ from benchkit.tasks.task import Task, prompt_of, without_labels
 ODD_OUTPUTS = ("", "{}", "[]", "null", "no JSON at all", '{"a": {"b": [1, null, true]}}', "[" * 60 + "]" * 60)
 """Outputs that models do give; a check must have an answer to each."""
 SEED = 1001
+PROBED_CASES = 10
+"""So many cases are looked at before a run: a check that raises on what models say raises on any case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,21 @@ def problems_of(task: Task, cases: Sequence[Case]) -> Iterator[str]:
         for problem in (*_problems_of_labels(task, case), *_problems_of_prompt(task, case),
                         *_problems_of_check(task, case, names), *_problems_of_baselines(task, case)):
             yield f"{place}: {problem}"
+
+
+def refuse_raising(task: Task, cases: Sequence[Case], command: object) -> None:
+    """Raise Unusable where a check has no answer to an output that models do give, with what it raised and where.
+
+    `command` is the one that says what else is wrong.
+    """
+    for case in cases[:PROBED_CASES]:
+        for output in ODD_OUTPUTS:
+            error = judge(task, case, output).error
+            if error is not None:
+                raise Unusable(
+                    f"task {task.module}, case {shown_line(case.id, 80)}: {error.message}, on the output "
+                    f"{shown_line(output, 30)!r}; models do give such answers, and a check says false to them: mend it "
+                    f"({command} says what else is wrong), or record all the same with bench.py --unchecked")
 
 
 def summary_of(task: Task, cases: Sequence[Case]) -> Summary:
@@ -88,8 +105,7 @@ def _problems_of_check(task: Task, case: Case, names: tuple[str, ...] | None) ->
 def _problem_of_check(task: Task, case: Case, names: tuple[str, ...] | None, output: str) -> str | None:
     judgement = judge(task, case, output)
     if judgement.error is not None:
-        raised = _answer(lambda: task.check(case, output))
-        return f"check {told(raised, task.check)}" if isinstance(raised, BaseException) else judgement.error.message
+        return judgement.error.message
     if names is not None and tuple(judgement.checks or ()) != names:
         return f"check gives {', '.join(judgement.checks or ())}, and elsewhere {', '.join(names)}"
     if judgement != judge(task, case, output):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import Case, ErrorFacts
+from benchkit.tasks.modules import told
 from benchkit.tasks.task import Task
 
 MOST_EXPLAINED = 200
@@ -36,7 +37,7 @@ def judge(task: Task, case: Case, output: str) -> Judgement:
     except _NoAnswerError as error:
         return _incomplete(str(error))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's function can raise anything; it becomes a named error
-        return _incomplete(f"check raised {type(error).__name__}")
+        return _incomplete(f"check {told(error, task.check)}")
     if all(checks.values()):
         return Judgement("pass", checks, None, None)
     return Judgement("fail", checks, _explained(task, case, output, checks), None)
@@ -69,5 +70,5 @@ def _explained(task: Task, case: Case, output: str, checks: Mapping[str, bool]) 
         given = task.explain(case, output)
         found = {name: given[name] for name in failed if name in given}
     except (Exception, SystemExit) as error:  # noqa: BLE001 - an explanation that raises must not change the verdict, but is seen
-        found = dict.fromkeys(failed, f"explain raised {type(error).__name__}")
+        found = dict.fromkeys(failed, f"explain {told(error, task.explain)}")
     return {name: shown_line(str(text), MOST_EXPLAINED) for name, text in found.items()} or None

@@ -18,6 +18,7 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
 
 OWN_NAMES = ("bench", "harness", "report", "outputs_digest", "board", "benchkit", "tests", "test_bench")
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+\b")
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 
@@ -76,10 +77,21 @@ def told(error: BaseException, function: object = None) -> str:
 
 
 def what_came(error: BaseException, told: Callable[[str], str] = str) -> str:
-    """What a function of the user raised, in words: `raised KeyError: 'due'`. `told` hides what is not to be told."""
+    """What a function of the user raised, in words: `raised KeyError: 'due'`; the same in every process.
+
+    `told` hides what is not to be told.
+    """
     if isinstance(error, SystemExit):
-        return f"called sys.exit({shown_line(told(repr(error.code)), 40)})"
-    return f"raised {type(error).__name__}: {shown_line(told(str(error)))}"
+        return f"called sys.exit({shown_line(told(_text_of(error.code, repr)), 40)})"
+    text = shown_line(told(_text_of(error, str)))
+    return f"raised {type(error).__name__}" + (f": {text}" if text else "")
+
+
+def _text_of(value: object, make: Callable[[object], str]) -> str:
+    try:
+        return _ADDRESS.sub(" at 0x...", make(value))
+    except Exception:  # noqa: BLE001 - the text of the user's own class can raise anything; its name is told
+        return ""
 
 
 def _check_name(name: str) -> None:

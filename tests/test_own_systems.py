@@ -1,0 +1,138 @@
+"""A system of somebody's own, written after the README's example: its answers, and Ctrl-C while it is asked."""
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import unittest
+
+from tests.doors import ROOT
+from tests.river import River
+
+PIECES = '''\
+import os, subprocess, sys, time
+from pathlib import Path
+from types import SimpleNamespace
+
+def ask_somehow(messages, seed):
+    for number in range(3):
+        yield SimpleNamespace(text="yes"[number], finish="length" if number == 2 else None, prompt_tokens=7,
+                              output_tokens=number + 1)
+        SLIP
+
+'''
+ACKNOWLEDGED = b"stopping after the request under way; again to leave now\n"
+WAITS = "Path('asleep').touch(); all(time.sleep(0.01) or True for _ in iter(Path('go').exists, True))"
+
+
+def example() -> str:
+    """The module that the README shows."""
+    blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    (found,) = (block for block in blocks if "def system(" in block)
+    return str(found)
+
+
+class AfterTheReadme(River):
+    FLAGS = ("--system", "my_model:fast", "--trials", "1", "--quiet")
+
+    def put(self, slip: str = "pass", code: str = "") -> None:
+        (self.folder / "my_model.py").write_text(PIECES.replace("SLIP", slip) + (code or example()), encoding="utf-8")
+        self.log = self.folder / "recorded" / "fast.jsonl"
+
+    def asleep(self, *more: str) -> subprocess.Popen[bytes]:
+        """A run whose first request is under way."""
+        process = self.start(*self.FLAGS, *more)
+        self.wait_for((self.folder / "asleep").exists)
+        return process
+
+    def test_its_answers_tokens_and_ends_are_kept(self) -> None:
+        self.put()
+        self.well(f"bench.py {' '.join(self.FLAGS)}")
+        trial = next(line for line in self.lines() if line["kind"] == "trial")
+        self.assertEqual(("yes", "length", 7, 3), (trial["output"], trial["finish"], trial["usage"]["prompt_tokens"],
+                                                   trial["usage"]["output_tokens"]))
+
+    def test_an_error_of_its_server_is_one_incomplete_trial_with_what_had_come(self) -> None:
+        self.put("if number == 1: raise ConnectionResetError('gone')")
+        self.type(f"bench.py {' '.join(self.FLAGS)}")
+        errors = [line["error"] for line in self.lines() if line["kind"] == "trial"]
+        self.assertEqual([("Unreachable", "ye")] * 3, [(error["type"], error["partial"]) for error in errors])
+
+    def test_it_is_stopped_at_the_next_piece_and_its_trial_is_dropped(self) -> None:
+        self.put(WAITS)
+        process = self.asleep()
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        self.assertEqual(ACKNOWLEDGED, process.stderr.readline())
+        (self.folder / "go").touch()
+        told = self.ended(process)
+        self.assertEqual((130, ""), (told.code, told.stdout), told.stderr)
+        self.assertIn("stopped by SIGINT; what ended before is in recorded/fast.jsonl; go on with: ", told.stderr)
+        self.assertEqual(("interrupted", []), (self.lines()[-1]["reason"], self.trials()))
+
+    def test_one_that_does_not_look_is_told_of_at_once_and_stopped_after_the_request(self) -> None:
+        self.put(code="from benchkit.basics.values import Reply\n"
+                 "class Blind:\n"
+                 "    def open(self): return {'server': None}\n"
+                 "    def settings(self): return {}\n"
+                 "    def warm(self): return 0.0\n"
+                 "    def answer(self, request):\n"
+                 f"        {WAITS}; return Reply('yes')\n"
+                 "    def close(self): pass\n"
+                 "def system(name, options): return Blind()\n")
+        for more in ((), ("--parallel", "2", "--log", "recorded/two.jsonl")):
+            for name in ("asleep", "go"):
+                (self.folder / name).unlink(missing_ok=True)
+            with self.subTest(more=more):
+                log = self.folder / (more[-1] if more else "recorded/fast.jsonl")
+                process = self.asleep(*more)
+                process.send_signal(signal.SIGINT)
+                assert process.stderr is not None
+                self.assertEqual(ACKNOWLEDGED, process.stderr.readline())
+                self.assertEqual([], self.trials(log))
+                (self.folder / "go").touch()
+                told = self.ended(process)
+                self.assertEqual((130, ""), (told.code, told.stdout), told.stderr)
+                self.assertEqual(("interrupted", True), (self.lines(log)[-1]["reason"], bool(self.trials(log))))
+
+    def test_what_a_signal_broke_off_is_no_error_of_the_system_and_runs_again(self) -> None:
+        for ending in ("return None", "raise OSError('killed')", "raise KeyError('x')", "sys.exit(1)",
+                       "raise TrialError('Unreachable', 'gone')", "raise TrialError('ServerError', 'x', stops='gone')",
+                       "subprocess.run([sys.executable, '-c', 'raise SystemExit(1)'], check=True)"):
+            for place in ("answer", "warm", "open"):
+                if "TrialError" in ending and place != "answer":
+                    continue
+                with self.subTest(ending=ending, place=place):
+                    self.put(code=BROKEN.replace(f"def {place}(self", f"def {place}(self, *_):\n        self.wait()\n"
+                                                 f"        {ending}\n    def _{place}(self"))
+                    self.log.unlink(missing_ok=True)
+                    (self.folder / "asleep").unlink(missing_ok=True)
+                    process = self.asleep()
+                    process.send_signal(signal.SIGINT)
+                    told = self.ended(process)
+                    self.assertEqual((130, ""), (told.code, told.stdout), told.stderr)
+                    self.assertNotIn("Traceback", told.stderr)
+                    self.assertEqual([], self.trials())
+                    if place != "open":
+                        self.assertEqual("interrupted", self.lines()[-1]["reason"])
+
+
+BROKEN = '''\
+from benchkit.basics.errors import TrialError
+from benchkit.basics.values import Reply
+class Broken:
+    def __init__(self, stop): self.stop = stop
+    def wait(self):
+        Path('asleep').touch()
+        while self.stop.signal is None: time.sleep(0.01)
+    def open(self): return {'server': None}
+    def settings(self): return {}
+    def warm(self): return 0.0
+    def answer(self, request): return Reply('yes')
+    def close(self): pass
+def system(name, options): return Broken(options.stop)
+'''
+
+
+if __name__ == "__main__":
+    unittest.main()
