@@ -195,7 +195,7 @@ def record_and_show(options: argparse.Namespace, start: float, words: "Sequence[
     log = log_at(path, options.accept_damage)
     refuse_strange_modules(options, log, words)
     task = load_task(task_name(options, log), edges.folders)
-    order = order_of(wish_of(options, path, log, words, shard), task, edges)
+    order = order_of(wish_of(options, path, log, words, shard), task, edges, log)
     if options.dry_run:
         return dry_run(order, log)
     ended = record_live(order, log, edges, verdicts_of(task, order.cases))

@@ -163,11 +163,12 @@ def recorded(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
         raise Unusable(f"--out {out}: the log goes beside it under this name; give one that ends in .json")
     edges = Edges(door.folders(), options.start, door.say, sys.stderr, Clock(), StopWish())
     task = load_task(options.task or door.DEFAULT_TASK, edges.folders)
+    log = log_at(out.with_suffix(".jsonl"))
     order = order_of(Wish(
         system=options.system, cases=options.cases,
         split=options.split or door.DEFAULT_SPLIT, trials=options.trials or door.DEFAULT_TRIALS,
-        log=out.with_suffix(".jsonl"), command=command_of(options)), task, edges)
-    ended = record_live(order, log_at(order.log), edges, verdicts_of(task, order.cases))
+        log=out.with_suffix(".jsonl"), command=command_of(options)), task, edges, log)
+    ended = record_live(order, log, edges, verdicts_of(task, order.cases))
     if ended.sentence is not None:
         raise Surroundings(f"{ended.sentence}; what was recorded is in {order.log}; go on with: {order.command}")
     recording = recording_of(read_log(order.log), options.system)

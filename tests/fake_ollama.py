@@ -190,6 +190,10 @@ class FakeOllama:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
+    def forget_faults(self) -> None:
+        """Answer as usual again."""
+        self._faults.clear()
+
     def handle(self, handler: Handler, seen: Seen) -> None:
         """Answer one request."""
         self.seen.append(seen)

@@ -5,6 +5,8 @@
         server.chats()                    those that ask a model something, the tokens asked for at the start included
         server.key = "sesame-sesame"      401 for whoever does not bring it
         server.takes_schema = False       400 for a response_format
+        server.refused = "seed"           400, with `refusal` as its words, for a request with that field
+        server.opening = [...]            what comes in place of the first answers to what is asked at the start
         server.model, server.fingerprint  how it signs a reply
         server.listed = None              404 for /v1/models; server.props = None: for /props
 
@@ -35,6 +37,8 @@ class FakeOpenAI(FakeOllama):
         super().__init__()
         self.key: str | None = None
         self.takes_schema = True
+        self.refused, self.refusal = "", "Unsupported parameter"
+        self.opening: list[Fault] = []
         self.model: str | None = MODEL
         self.fingerprint: str | None = BUILD
         self.listed: list[Mapping[str, Any]] | None = [
@@ -72,11 +76,14 @@ class FakeOpenAI(FakeOllama):
     def _complete(self, handler: Handler, seen: Seen) -> None:
         self.on_chat(seen)
         is_trial = seen.body["seed"] > 1000
-        fault = self._faults.pop(0) if is_trial and self._faults else self._completed
+        faults = self._faults if is_trial else self.opening
+        fault = faults.pop(0) if faults else self._completed
         fault(handler, seen)
 
     def _completed(self, handler: Handler, seen: Seen) -> None:
-        if not self.takes_schema and "response_format" in seen.body:
+        if self.refused and self.refused in seen.body:
+            handler.send_text(400, error(self.refusal))
+        elif not self.takes_schema and "response_format" in seen.body:
             handler.send_text(400, error("'response_format' is not supported"))
         elif handler.wait(self.delay_s):
             send_completion(handler, self, self.text_of(seen))

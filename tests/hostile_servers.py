@@ -16,7 +16,8 @@ CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 JUDGED = "judged"
 """A whole output came: it is judged, whatever it says."""
 MODEL = "smollm2:135m"
-WHOLE = json.dumps({"model": MODEL, "message": {"role": "assistant", "content": "yes"}, "done": True}).encode()
+WHOLE = json.dumps({"model": MODEL, "message": {"role": "assistant", "content": "yes"}, "done": True,
+                    "done_reason": "stop"}).encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,8 @@ def body(data: bytes, *headers: bytes) -> Fault:
 
 def reply(content: bytes, more: bytes = b"") -> bytes:
     """A chat line whose content and further fields are written by hand."""
-    return b'{"model":"%s","message":{"content":%s},"done":true%s}' % (MODEL.encode(), content, more)
+    return b'{"model":"%s","message":{"content":%s},"done":true,"done_reason":"stop"%s}' % (
+        MODEL.encode(), content, more)
 
 
 SLOW: Mapping[str, Attack] = {
@@ -128,7 +130,9 @@ QUICK: Mapping[str, Attack] = {
     "nested 100,000 deep": Attack(body(b'{"a":' * 100_000), "BadReply"),
     "counts of every wrong kind": Attack(body(reply(
         b'"yes"', b',"eval_count":-1,"prompt_eval_count":"many","total_duration":1.5,"load_duration":true,'
-                  b'"done_reason":{},"eval_duration":[]')), JUDGED),
+                  b'"eval_duration":[]')), JUDGED),
+    "a reason to end that is no text": Attack(body(WHOLE.replace(b'"stop"', b"{}")), "Unfinished"),
+    "a reason to end that nobody knows": Attack(body(WHOLE.replace(b"stop", b"\\u001b" * 1000)), "BrokenReply"),
     "a whole reply and then more": Attack(lines(WHOLE, b"\x00\xff garbage"), JUDGED),
     "done that comes twice": Attack(lines(WHOLE, WHOLE), JUDGED),
     "an answer of another model": Attack(lines(WHOLE.replace(MODEL.encode(), b"other:1b")), "BadReply"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 import json
 import unittest
 
-from benchkit.basics.strict_json import MOST_DEPTH, MOST_INTEGER, parse
+from benchkit.basics.strict_json import MOST_DEPTH, MOST_INTEGER, mended, parse
 
 
 class WhatIsRead(unittest.TestCase):
@@ -25,7 +25,10 @@ class WhatIsRead(unittest.TestCase):
 
     def test_lone_surrogates_are_mended_where_that_is_asked_for(self) -> None:
         self.assertEqual({"\ufffd": ["a\ufffdb", "\U0001f600"]},
-                         parse(b'{"\\ud800": ["a\\uDfffb", "\\ud83d\\ude00"]}', mend_surrogates=True))
+                         mended(parse(b'{"\\ud800": ["a\\uDfffb", "\\ud83d\\ude00"]}', keep_surrogates=True)))
+        for text, wanted in (("a\ud83d", "a\ufffd"), ("\ude00\ud83d", "\ufffd" * 2), ("\ud83d" "\ude00", "\U0001f600"),
+                             ("\ufeffa\ud83db", "\ufeffa\ufffdb"), ("\ud83d\ud83d" "\ude00", "\ufffd\U0001f600")):
+            self.assertEqual(wanted, mended(text))
 
 
 class WhatIsRefused(unittest.TestCase):

@@ -236,8 +236,8 @@ class OfChatCompletions(AtTwo):
 
     def test_what_identifies_the_model_must_be_the_same(self) -> None:
         self.joe.listed = [{"id": "toy.gguf", "owned_by": "llamacpp", "meta": {"n_params": 8, "size": 99}}]
-        self.eve.fingerprint, self.joe.fingerprint = "fp_1", "fp_2"
-        self.refused(self.bench(system=TOY), 3, 'served.system_fingerprint is "fp_1" at',
+        self.eve.fingerprint, self.joe.fingerprint = "1" * 64, "2" * 64
+        self.refused(self.bench(system=TOY), 3, f'served.system_fingerprint is "{"1" * 64}" at',
                      f"served.n_params is 7 at http://{self.eve.host} and 8 at http://{self.joe.host}")
 
     def test_a_key_for_any_plain_http_host_is_one_line_and_asks_nobody(self) -> None:

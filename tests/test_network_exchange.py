@@ -125,10 +125,16 @@ class Exchanges(unittest.TestCase):
             return line == b"two"
 
         answer = self.get(fake_ollama.lines(b"one", b"", b"two", b"three"), read_line=read_line)
-        self.assertEqual((answer.ending, read), (Ending.ENOUGH, [b"one", b"two"]))
+        self.assertEqual((answer.ending, read), (Ending.ENOUGH, [b"one", b"", b"two"]))
         read.clear()
         answer = self.get(fake_ollama.status(200, "one\nlast"), read_line=read_line)
         self.assertEqual((answer.ending, read), (Ending.WHOLE, [b"one", b"last"]))
+        for body in ("a\nb\n\nc\n", "a\rb\r\rc\r", "a\r\nb\r\n\r\nc\r\n", "a\nb\r\r\nc"):
+            for fault in (fake_ollama.status(200, body), fake_ollama.raw_bytes(CHUNKED + b"".join(
+                    b"1\r\n%c\r\n" % letter for letter in body.encode()) + b"0\r\n\r\n")):
+                read.clear()
+                self.get(fault, read_line=read_line)
+                self.assertEqual(read, [b"a", b"b", b"", b"c"], body)
 
     def test_user_name_and_password_go_to_the_server_and_no_origin_does(self) -> None:
         client = self.client("user:sesame@" + self.server.host)

@@ -15,7 +15,8 @@ DONE = {"message": {"role": "assistant", "content": ""}, "done": True, "done_rea
 
 
 def line(content: str = "", done: bool = False, **more: Any) -> bytes:
-    return json.dumps({"message": {"role": "assistant", "content": content}, "done": done, **more}).encode()
+    fields = {"message": {"role": "assistant", "content": content}, "done": done}
+    return json.dumps({**fields, **({"done_reason": "stop"} if done else {}), **more}).encode()
 
 
 def read(*lines: bytes, ending: Ending = Ending.WHOLE) -> Reply:
@@ -44,7 +45,19 @@ class Replies(unittest.TestCase):
         for reason in ("stop", "length"):
             reply = read(line("", True, done_reason=reason))
             self.assertEqual((reply.output, reply.finish, reply.reasoning), ("", reason, None))
-        self.assertIsNone(read(line("x", True)).finish)
+
+    def test_an_end_that_is_not_the_model_s_own_nor_the_asker_s_limit_is_no_end_of_an_answer(self) -> None:
+        for reason in ("", None, 7):
+            self.assert_error("Unfinished", "without done_reason", "ye", line("ye"), line("", True, done_reason=reason))
+        self.assert_error("Unfinished", "without done_reason", "ye", line("ye"),
+                          b'{"message":{"content":""},"done":true}')
+        self.assert_error("BrokenReply", "done_reason runner gone", "ye", line("ye"),
+                          line("", True, done_reason="runner gone"))
+
+    def test_halves_of_a_letter_that_meet_belong_together_in_answers_and_thoughts(self) -> None:
+        thought = b'{"message":{"content":"","thinking":"%s"},"done":false}'
+        reply = read(thought % rb"\ud83d", thought % rb"\ude00", line("yes \ud83d"), line("\ude00\ud83d", True))
+        self.assertEqual((reply.output, reply.reasoning), ("yes \U0001f600\ufffd", "\U0001f600"))
 
     def test_an_absent_figure_is_unknown_and_never_zero(self) -> None:
         reply = read(line("x", True))
@@ -63,7 +76,7 @@ class Replies(unittest.TestCase):
         self.assertEqual(read(line(""), thought, line("x", True)).timings.first_token_s, 1.5)
 
     def test_a_lone_surrogate_is_replaced_and_a_pair_is_a_character(self) -> None:
-        reply = read(rb'{"message":{"content":"a\ud800b\udc00 \ud83d\ude00 \\ud800"},"done":true}')
+        reply = read(rb'{"message":{"content":"a\ud800b\udc00 \ud83d\ude00 \\ud800"},"done":true,"done_reason":"stop"}')
         self.assertEqual(reply.output, "a\ufffdb\ufffd \U0001f600 \\ud800")
 
     def test_what_is_no_chat_line_is_a_bad_reply_that_says_what_came(self) -> None:

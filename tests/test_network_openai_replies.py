@@ -15,11 +15,14 @@ DONE = b"data: [DONE]"
 
 
 def read(*lines: bytes, ending: Ending = Ending.WHOLE) -> Reply:
+    """The reply of an event each line, or of the lines of one JSON object."""
     reading = CompletionReading()
     for number, line in enumerate(lines):
-        if reading.take(line, 10.0 + number):
+        if reading.take(line, 10.0 + number) or reading.take(b"", 10.0 + number):
             break
-    return reading.reply(Answer(ending, 200, sent_at=9.5, ended_at=12.0))
+    answer = Answer(ending, 200, sent_at=9.5, ended_at=12.0)
+    reading.ended(answer)
+    return reading.reply(answer)
 
 
 class Replies(unittest.TestCase):
@@ -36,7 +39,7 @@ class Replies(unittest.TestCase):
             reply = read(delta(role="assistant", content=None), delta(**{name: "Hm. "}), delta(content=" {\n"),
                          delta(content='"a": "é"}  '), delta("stop"), DONE)
             self.assertEqual((reply.output, reply.reasoning, reply.finish), (' {\n"a": "é"}  ', "Hm. ", "stop"))
-        both = read(delta(reasoning="Hm", reasoning_content="Hm", content="x"), DONE)
+        both = read(delta("stop", reasoning="Hm", reasoning_content="Hm", content="x"), DONE)
         self.assertEqual(both.reasoning, "Hm")
 
     def test_a_refusal_is_what_was_said(self) -> None:
@@ -72,7 +75,7 @@ class Replies(unittest.TestCase):
     def test_comments_event_names_and_other_choices_say_nothing(self) -> None:
         second = data(choices=[{"index": 1, "delta": {"content": "no"}, "finish_reason": None}])
         reply = read(b": OPENROUTER PROCESSING", b"event: message", b"id: 7", b"retry: 10", b"data:", second,
-                     delta(content="yes").replace(b"data: ", b"data:") + b"\r", delta("stop"), DONE)
+                     delta(content="yes").replace(b"data: ", b"data:"), delta("stop"), DONE)
         self.assertEqual(reply.output, "yes")
 
     def test_a_whole_object_from_a_server_that_does_not_stream_is_a_reply(self) -> None:
@@ -85,24 +88,37 @@ class Replies(unittest.TestCase):
         completions = Completions()
         reading = completions.dialect.new_reading()
         self.assertEqual(completions.signature, Signature())
-        reading.take(data(choices=[], model="m-2030", system_fingerprint="fp_1"), 1.0)
-        reading.take(data(choices=[], model=None, system_fingerprint=""), 2.0)
-        self.assertEqual(completions.signature, Signature("m-2030"))
+        for number, line in enumerate((data(choices=[], model="m-2030", system_fingerprint="fp_1"), b"",
+                                       data(choices=[], model="", system_fingerprint=None), b"")):
+            reading.take(line, float(number))
+        self.assertEqual(completions.signature, Signature("m-2030", "fp_1"))
         completions.dialect.new_reading()
         self.assertEqual(completions.signature, Signature())
 
     def test_what_is_no_chunk_is_a_bad_reply_that_says_what_came(self) -> None:
         for line, words in {
-                b"<html>\x1b[2J": r"<html>\x1b[2J", b'data: {"choices":': "not JSON", b"data: []": "no JSON object",
-                b"data: {}": "no list of choices", b'{"message":{"content":"x"},"done":true}': "no list of choices",
-                data(choices=None): "no list of choices", data(choices=[7]): "no list of choices",
+                b'data: {"choices":': "not JSON", b"data: []": "no JSON object",
+                data(choices="x"): "no list of choices", data(choices=[7]): "no list of choices",
                 data(choices=[{"delta": "x"}]): "a delta of it is no object", delta(content=7): "content of it is no",
-                delta(content=[{"type": "text"}]): "content of it is no text", delta(reasoning=[1]): "reasoning of it",
+                delta(content=[{"type": "text", "text": 7}]): "text of it is no text",
+                delta(content=[{"type": "image_url"}]): "a part of type image_url",
+                delta(reasoning=[1]): "reasoning of it is no text",
                 b'data: {"choices":[],"a":NaN}': "NaN", b'data: {"choices":[{"delta":{"content":"\xff"}}]}': "UTF-8",
                 b"data: " + b"[" * 5000: "deep", b'data: {"choices":[],"choices":[]}': "stands twice"}.items():
             with self.subTest(line[:50]):
                 self.assert_error("BadReply", words, None, line)
                 self.assert_error("BadReply", words, "Hel", delta(content="Hel"), line)
+
+    def test_what_says_nothing_that_is_known_costs_no_reply_and_is_quoted_where_none_comes(self) -> None:
+        for line, words in {
+                b"<html>\x1b[2J": r"<html>\x1b[2J", b"upstream timed out": "timed out", b"foo: bar": "foo: bar",
+                b'data: {"type":"ping"}': "no list of choices", b'{"message":{"content":"x"},"done":true}': "choices",
+                data(model="m", choices=None): "choices"}.items():
+            with self.subTest(line):
+                self.assertEqual(read(delta(content="yes"), line, delta("stop"), DONE).output, "yes")
+                self.assert_error("BadReply", words, None, line)
+                self.assert_error("Unfinished", "without finish_reason", "yes", delta(content="yes"), line)
+        self.assert_error("Unfinished", "upstream timed out", "yes", delta(content="yes"), b"upstream timed out")
 
     def test_a_lone_surrogate_is_replaced_and_a_pair_is_a_character(self) -> None:
         reply = read(rb'data: {"choices":[{"delta":{"content":"a\ud800b \ud83d\ude00"},"finish_reason":"stop"}]}', DONE)
@@ -111,27 +127,83 @@ class Replies(unittest.TestCase):
     def test_a_reply_over_512_kib_is_too_large_and_its_start_is_kept(self) -> None:
         text = "ä" * 1024
         self.assert_error("ReplyTooLarge", "larger than 512 KiB", text * 256, *[delta(content=text)] * 257)
-        self.assertEqual(read(*[delta(content=text)] * 256, DONE).output, text * 256)
+        self.assertEqual(read(*[delta("stop", content=text)] * 256, DONE).output, text * 256)
+        self.assert_error("ReplyTooLarge", "larger than 512 KiB", None, *[b"{" + b" " * 2**20] * 4)
 
     def test_an_end_without_a_sign_is_unfinished_if_in_order_and_else_broken(self) -> None:
-        self.assert_error("Unfinished", "without finish_reason and [DONE]", "ha", delta(content="ha"))
+        self.assert_error("Unfinished", "without finish_reason", "ha", delta(content="ha"))
+        self.assert_error("Unfinished", "without finish_reason", "ha", delta(content="ha"), DONE)
         self.assert_error("BrokenReply", "in the middle", "ha", delta(content="ha"), ending=Ending.CLOSED)
         self.assert_error("BrokenReply", "empty", None)
         self.assert_error("BrokenReply", "empty", None, b": hello")
         self.assertEqual(read(delta("stop", content="ha"), ending=Ending.CLOSED).output, "ha")
-        self.assertIsNone(read(delta(content="ha"), DONE).finish)
+        torn = b'data: {"choices": [{"del'
+        self.assert_error("BrokenReply", "in the middle", "ha", delta(content="ha"), torn[:6], ending=Ending.CLOSED)
+
+    def test_an_end_that_is_not_the_model_s_own_nor_the_asker_s_limit_is_no_end_of_an_answer(self) -> None:
+        for finish in ("abort", "network_error", "insufficient_system_resource", "\x1bwhatever" * 99):
+            self.assert_error("BrokenReply", f"finish_reason {finish[:5]}".replace("\x1b", r"\x1b"), "yes",
+                              delta(content="yes"), delta(finish), DONE)
+        for finish in ("stop", "length", "tool_calls", "content_filter", "STOP", "MAX_TOKENS", "eos_token", "end_turn"):
+            self.assertEqual(read(delta(content="yes"), delta(finish), DONE).finish, finish)
+
+    def test_a_whole_message_takes_the_place_of_the_pieces_that_came_and_an_empty_one_of_none(self) -> None:
+        def last(**fields: object) -> bytes:
+            return data(choices=[{"index": 0, "finish_reason": "stop", **fields}])
+
+        whole, empty = {"role": "assistant", "content": "yes"}, {"role": "assistant", "content": ""}
+        for fields, before in (({"delta": {}, "message": whole}, ("ye", "s")), ({"message": whole}, ("ye", "s")),
+                               ({"delta": {"content": ""}, "message": whole}, ()), ({"message": empty}, ("ye", "s")),
+                               ({"delta": {"content": "s"}, "message": None}, ("ye",))):
+            with self.subTest(fields=fields, before=before):
+                self.assertEqual(read(*(delta(content=text) for text in before), last(**fields), DONE).output, "yes")
+        thought = read(delta(reasoning="h"), last(message={"content": "yes", "reasoning": "hm"}))
+        self.assertEqual((thought.output, thought.reasoning), ("yes", "hm"))
+
+    def test_content_in_parts_is_text_and_thought(self) -> None:
+        thought = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]
+        reply = read(delta(content=thought), delta(content=[{"type": "text", "text": "yes"}]), delta("stop"), DONE)
+        self.assertEqual((reply.output, reply.reasoning), ("yes", "hm"))
+        self.assertEqual(read(delta("stop", content=[{"type": "thinking", "thinking": "hm"}])).reasoning, "hm")
+
+    def test_halves_of_a_letter_that_meet_belong_together_in_answers_and_thoughts(self) -> None:
+        reply = read(delta(content="yes \ud83d", reasoning="\ud83d"), delta(content="\ude00", reasoning="\ude00!"),
+                     delta(content="\ud83d"), delta("stop"), DONE)
+        self.assertEqual((reply.output, reply.reasoning), ("yes \U0001f600\ufffd", "\U0001f600!"))
+        self.assert_error("Unfinished", "", "\ufffd", delta(content="\ud83d"))
+        signed = read(delta("stop", content="x"), data(choices=[], usage={"prompt_tokens": 3}, model="\ud83d"))
+        self.assertEqual(signed.usage.prompt_tokens, 3)
+
+    def test_one_event_may_have_several_lines_and_several_events_one_newline_between_them(self) -> None:
+        whole = json.dumps({"choices": [{"delta": {"content": "yes"}, "finish_reason": "stop"}]}, indent=1).encode()
+        reading, answer = CompletionReading(), Answer(Ending.WHOLE, 200, ended_at=1.0)
+        self.assertEqual(read(*whole.split(b"\n")).output, "yes")
+        for lines in (tuple(b"data: " + line for line in whole.split(b"\n")),
+                      (delta(content="ye"), delta(content="s"), delta("stop"), DONE),
+                      (delta(content="ye"), b"", b"data: null", b"", delta("stop", content="s"))):
+            reading = CompletionReading()
+            for line in lines:
+                reading.take(line, 0.5)
+            reading.ended(answer)
+            self.assertEqual(reading.reply(answer).output, "yes")
 
     def test_an_error_in_the_stream_breaks_the_reply_off(self) -> None:
-        for line in (b"data: " + error("died\x1b").encode(), error("died\x1b").encode(), data(error="died\x1b")):
+        for line in (b"data: " + error("died\x1b").encode(), error("died\x1b").encode(), data(error="died\x1b"),
+                     data(error={"message": "died\x1b", "code": 500})):
             self.assert_error("BrokenReply", r"broke the reply off: died\x1b", "Hel", delta(content="Hel"), line)
             self.assert_error("BrokenReply", "died", None, line)
         finish = data(choices=[{"index": 0, "delta": {"content": ""}, "finish_reason": "error"}])
         self.assert_error("BrokenReply", "finish_reason: error", "Hel", delta(content="Hel"), finish)
 
-    def test_an_error_in_the_stream_may_say_busy_or_too_long(self) -> None:
-        self.assert_error("ServerBusy", "slow down", None, data(error={"message": "slow down", "code": 429}))
-        self.assert_error("BrokenReply", "slow down", "x", delta(content="x"),
-                          data(error={"message": "slow down", "code": 429}))
+    def test_an_error_before_any_text_stands_for_the_status_that_it_names(self) -> None:
+        for code, status in ((429, 429), ("503", 503), (402, 402), (1302, 200), ("slow", 200), (200, 200), (None, 200)):
+            reading = CompletionReading()
+            reading.take(data(choices=[], error={"message": "slow\ndown", "code": code}), 1.0)
+            meant = reading.ended(Answer(Ending.WHOLE, 200))
+            self.assertEqual(meant.status, status)
+            self.assertEqual(b"slow\\ndown" in meant.body, status != 200)
+
+    def test_an_error_in_the_stream_may_say_too_long(self) -> None:
         self.assert_error("PromptTooLong", "longer than the context", None,
                           data(error={"message": "no", "code": "context_length_exceeded"}))
 

@@ -46,6 +46,7 @@ class WhenAWarningStands(unittest.TestCase):
                 ("latency-includes-queue", replace(plain, settings={"parallel": 4})),
                 ("several-hosts", replace(plain, sessions=(replace(SESSION, environment={"hosts": ["a:1", "b:1"]}),))),
                 ("model-not-pinned", replace(plain, settings={"pinned_by": "nothing"})),
+                ("answered-by-another-name", replace(plain, settings={"model": "toy", "served": {"model": "gemma"}})),
                 ("schema-not-sent", replace(plain, settings={"response_format": "refused by the server"})),
                 ("machine-slept", slept)):
             with self.subTest(code=code):

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import signal
 import unittest
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from benchkit.basics.canonical import request_of
@@ -155,6 +155,24 @@ class WhenItEnds(unittest.TestCase):
         world = World(answers=raising(TrialError("Unreachable", "gone", stops="start it again"), "b"))
         self.assertEqual(Stopped("error", "start it again"), world.run())
         self.assertEqual(["a", "b"], [line.cell.case for line in world.lines])
+
+    def test_the_third_trial_in_a_row_that_a_server_refuses_to_wait_for_ends_the_run_with_the_words_of_the_first(
+            self) -> None:
+        refusals = [TrialError("ServerBusy", "no", stops_in_a_row=f"later: {number}") for number in range(4)]
+        for outcomes, stopped in (
+                (refusals, Stopped("error", "3 trials in a row ended so: later: 0")),
+                ([refusals[0], None, refusals[1], refusals[2]], Stopped("done")),
+                ([refusals[0], TrialError("Timeout", "slow"), refusals[1], refusals[2]], Stopped("done"))):
+            left = iter(outcomes)
+
+            def answers(request: Request, left: Iterator[TrialError | None] = left) -> Reply:
+                error = next(left)
+                if error is not None:
+                    raise error
+                return Reply("x")
+            world = World(answers=answers)
+            self.assertEqual(stopped, world.run())
+            self.assertEqual(3 if stopped.sentence else 4, len(world.lines))
 
     def test_a_signal_before_a_trial_starts_none(self) -> None:
         world = World()

@@ -36,7 +36,7 @@ class Live(InAFolder):
         return replace(made, **more)
 
     def order(self, task: str = "parity_task", **more: Any) -> Order:
-        return order_of(self.wish(**more), load_task(task, self.edges.folders), self.edges)
+        return order_of(self.wish(**more), load_task(task, self.edges.folders), self.edges, None)
 
     def record(self, order: Order, log: TrialLog | None) -> Ended:
         task = load_task("parity_task", self.edges.folders)

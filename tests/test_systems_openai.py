@@ -1,6 +1,7 @@
 """A model behind /v1/chat/completions as a system: where it is, who it is, what is sent, what is told."""
 from __future__ import annotations
 
+import json
 import threading
 import time
 import unittest
@@ -14,10 +15,11 @@ from benchkit.basics.errors import KitError, Surroundings, TrialError, Unusable
 from benchkit.basics.values import JSON, Reply, Request, Usage
 from benchkit.systems.loading import load_system
 from benchkit.systems.ollama import OllamaSystem
-from benchkit.systems.openai import BY_SCHEMA, FIXED, GENERAL_OPTIONS, Model, OpenAISystem
+from benchkit.systems.openai import GENERAL_OPTIONS, Model, OpenAISystem
+from benchkit.systems.openai_requests import BY_SCHEMA, FIXED
 from benchkit.systems.system import SystemOptions
 from tests import fake_ollama
-from tests.fake_openai import BUILD, CHAT, FakeOpenAI, completes, delta, error, refuses
+from tests.fake_openai import BUILD, CHAT, FakeOpenAI, completes, data, delta, error, refuses
 
 KEY = "sk-sesame-1234567890"
 SCHEMA: Mapping[str, JSON] = {"type": "object", "properties": {"z": {"type": "boolean"}, "a": {"type": "integer"}}}
@@ -207,19 +209,55 @@ class WhoAnswers(WithServer):
         self.assertEqual(self.opened().settings()["pinned_by"], "nothing")
         self.assertIn("--system ollama:toy.gguf pins by digest", self.said[2])
 
-    def test_a_fingerprint_that_is_no_build_pins_it_and_a_change_ends_the_run(self) -> None:
-        self.server.props, self.server.fingerprint = None, "fp_44709d6fcb"
-        system = self.opened()
-        self.assertEqual((system.settings()["pinned_by"], self.said), ("system_fingerprint", []))
-        self.assertEqual(system.settings()["served"], {
-            "n_params": 7, "size": 99, "model": "toy.gguf", "system_fingerprint": "fp_44709d6fcb"})
-        whole = system.answer(self.request())
-        for fingerprint in ("fp_2", None):
-            self.server.fingerprint = fingerprint
+    def test_a_fingerprint_that_is_a_digest_pins_it_and_a_change_ends_the_run(self) -> None:
+        self.server.props = None
+        for digest in ("4" * 64, f"sha256:{'4' * 64}"):
+            self.said.clear()
+            self.server.fingerprint = digest
+            system = self.opened()
+            self.assertEqual((system.settings()["pinned_by"], self.said), ("system_fingerprint", []))
+            self.assertEqual(system.settings()["served"], {
+                "n_params": 7, "size": 99, "model": "toy.gguf", "system_fingerprint": digest})
+            whole = system.answer(self.request())
+            self.server.fingerprint = None
+            self.assertIsInstance(system.answer(self.request()), Reply)
+            self.server.fingerprint = "5" * 64
             error_ = self.error(system)
             self.assertEqual((error_.type, error_.partial), ("ModelChanged", whole.output))
-            for words in ("fp_44709d6fcb", "--retry-errors", "--changed rerun"):
+            for words in ("4" * 64, "--retry-errors", "--changed rerun"):
                 self.assertIn(words, error_.stops or "")
+
+    def test_any_other_fingerprint_pins_nothing_and_may_take_turns_which_is_said_once(self) -> None:
+        self.server.props = None
+        for fingerprint in ("toy.gguf", "0.26.3-0.29.1-macOS-15.5-arm64-arm-64bit-applegpu_g14s", "3.3.4-sha-1a2b3c4",
+                            "koboldcpp", "fp_ollama", "b5576-c9bbc775", "fp_44709d6fcb", "vllm-0.9.1-1a2b3c4d"):
+            with self.subTest(fingerprint):
+                self.said.clear()
+                self.server.fingerprint = fingerprint
+                system = self.system()
+                self.assertEqual(system.open()["system_fingerprint"], fingerprint)
+                self.assertEqual(system.settings()["pinned_by"], "nothing")
+                self.assertNotIn("system_fingerprint", cast(Mapping[str, JSON], system.settings()["served"]))
+                for answered in ("fp_b", None, fingerprint, "fp_c"):
+                    self.server.fingerprint = answered
+                    self.assertIsInstance(system.answer(self.request()), Reply)
+                self.assertEqual(len(self.said), 2, self.said)
+                self.assertIn("more than one system_fingerprint", self.said[1])
+                self.assertTrue(fingerprint in self.said[1] and "fp_b" in self.said[1])
+
+    def test_another_name_than_the_one_that_was_asked_for_is_said_and_no_error(self) -> None:
+        for name, answered, is_said in (
+                ("toy", "gemma-3-1b-it-qat:2", True), ("gpt-4o", "gpt-4o-2024-08-06", True), ("toy", "toy", False),
+                ("x/y:free", "x/y", False), ("phi", "phi:latest", False), ("toy.gguf", "/models/Toy.gguf", False),
+                ("toy", None, False), ("qwen:7b", "qwen:0.5b", True)):
+            with self.subTest(name=name, answered=answered):
+                self.said.clear()
+                self.server.listed, self.server.model = [{"id": name}], answered
+                system = self.system(name)
+                system.open()
+                line = f"asked for {name}, answered by {answered}: "
+                self.assertEqual([one for one in self.said if one.startswith(line)] != [], is_said, self.said)
+                self.assertIsInstance(system.answer(self.request()), Reply)
 
     def test_a_reply_signed_by_another_model_does_not_count_and_another_build_does(self) -> None:
         system = self.opened()
@@ -248,6 +286,7 @@ class WhoAnswers(WithServer):
 
     def test_the_kind_of_server_and_its_context_are_known_where_the_list_tells(self) -> None:
         self.server.props, self.server.listed = None, [{"id": "toy.gguf", "owned_by": "vllm", "max_model_len": 2048}]
+        self.server.fingerprint = None
         system = self.system()
         self.assertEqual(system.open(), {"server": "vllm", "server_version": None})
         self.assertEqual(system.warm().context_length, 2048)
@@ -269,9 +308,58 @@ class Schemas(WithServer):
         self.server.takes_schema = False
         system = self.opened()
         self.assertEqual(system.settings()["response_format"], "refused by the server")
-        self.assertIn("the server takes no schema (HTTP 400: ", self.said[0])
+        self.assertIn("the server takes no schema: none is sent, and the settings say so (HTTP 400: ", self.said[0])
         system.answer(self.request())
         self.assertNotIn("response_format", self.server.trials()[0].body)
+
+    def test_a_fault_in_passing_teaches_nothing_of_schemas(self) -> None:
+        hurried = Clock(monotonic=lambda: time.monotonic() * 40)
+        for code in (500, 502, 504):
+            self.server.seen.clear()
+            self.server.opening = [refuses(code, "Internal server error")]
+            self.assertEqual(self.opened(clock=hurried).settings()["response_format"], BY_SCHEMA)
+            self.assertEqual(["response_format" in seen.body for seen in self.server.chats()], [True, True])
+            self.server.opening = [refuses(code, "Internal server error")] * 9
+            self.assertIn(f"could not be asked: HTTP {code}", self.refusal(clock=hurried))
+        self.server.opening = [refuses(429, "slow down"), refuses(408, "slow")]
+        self.assertIn("could not be asked: HTTP 408", self.refusal(clock=hurried))
+        self.server.opening = [refuses(501, "grammars are not implemented")]
+        self.assertEqual(self.opened().settings()["response_format"], "refused by the server")
+
+    def test_what_a_log_says_that_the_server_takes_is_not_asked_again(self) -> None:
+        self.server.takes_schema = False
+        before = self.opened().settings()
+        self.server.takes_schema = True
+        self.assertEqual(self.opened(recorded=before).settings(), before)
+        self.assertNotIn("response_format", self.server.chats()[-1].body)
+        self.assertEqual(self.opened().settings()["response_format"], BY_SCHEMA)
+
+    def test_a_field_that_the_kit_adds_and_the_server_refuses_is_left_out_or_said_otherwise(self) -> None:
+        for words, without, instead, settings in (
+                ("Extra inputs are not permitted: stream_options", "stream_options", {}, {
+                    "stream_options": "refused by the server", "options": GENERAL_OPTIONS}),
+                ("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", "max_tokens",
+                 {"max_completion_tokens": 1024}, {"options": {
+                     "temperature": 1.0, "top_p": 0.95, "max_completion_tokens": 1024}})):
+            with self.subTest(without):
+                self.server.refused, self.server.refusal = without, words
+                system = self.opened()
+                system.answer(self.request())
+                asked = self.server.trials()[-1].body
+                self.assertEqual({**asked, **instead}, asked)
+                self.assertTrue(without not in asked and "response_format" in asked)
+                self.assertEqual({key: system.settings()[key] for key in settings}, settings)
+                self.assertIn(f"takes no {without}", "".join(self.said))
+                chats = len(self.server.chats())
+                again = self.opened(recorded=system.settings())
+                self.assertEqual((again.settings(), len(self.server.chats())), (system.settings(), chats + 1))
+
+    def test_a_field_that_the_kit_needs_and_the_server_refuses_names_the_way_out(self) -> None:
+        for field in ("seed", "top_p"):
+            self.server.refused, self.server.refusal = field, f"Unsupported parameter: '{field}'"
+            self.assertIn(f"a module of your own can ask without {field}", self.refusal())
+        self.server.refused, self.server.refusal = "max_tokens", "max_tokens must be 1 at most"
+        self.assertIn("max_tokens must be 1 at most", self.refusal())
 
     def test_a_server_that_refuses_everything_is_of_the_surroundings(self) -> None:
         for code, words in ((400, "HTTP 400: "), (404, "does not know the model"), (403, "not let this client in")):
@@ -319,6 +407,20 @@ class Answering(WithServer):
         first, second = (seen.at for seen in self.server.trials())
         self.assertGreaterEqual(second - first, 0.7)
 
+    def test_busy_within_a_200_is_busy(self) -> None:
+        system = self.opened()
+        for code in (429, "429", 503):
+            body = json.dumps(json.loads(error("rate limited upstream", code)), indent=2)
+            for fault in (fake_ollama.status(200, body), fake_ollama.lines(
+                    data(choices=[], error={"code": code, "message": "rate limited upstream"}), b"")):
+                self.server.next(fault)
+                self.assertEqual(system.answer(self.request()).retries, 1)
+                self.server.next(*[fault] * 9)
+                error_ = self.error(system, 0.4)
+                self.server.forget_faults()
+                self.assertEqual(error_.type, "ServerBusy")
+                self.assertIn("rate limited upstream", error_.message)
+
     def test_a_rest_is_kept_by_the_next_trials_that_have_the_time_and_the_others_ask_at_once(self) -> None:
         system = self.opened()
         self.server.next(refuses(503, "later", "Retry-After: 2\r\n"))
@@ -345,7 +447,12 @@ class Answering(WithServer):
                 (refuses(429, "no"), "ServerBusy", False), (refuses(500, "no"), "ServerError", False),
                 (refuses(302, "no", "Location: /x\r\n"), "ServerError", False),
                 (refuses(401, "no"), "ServerError", True), (refuses(403, "no"), "ServerError", True),
-                (refuses(404, "no"), "ServerError", True), (fake_ollama.resets(), "BrokenReply", False),
+                (refuses(404, "no"), "ServerError", True), (refuses(402, "no credit"), "ServerError", True),
+                (refuses(429, "insufficient_quota"), "ServerBusy", True),
+                (fake_ollama.lines(error("pay", 402).encode()), "ServerError", True),
+                (fake_ollama.lines(error("overloaded", "503").encode()), "ServerBusy", False),
+                (fake_ollama.lines(error("died", 500).encode()), "ServerError", False),
+                (fake_ollama.resets(), "BrokenReply", False),
                 (fake_ollama.raw_bytes(b""), "BrokenReply", False), (fake_ollama.status(200, ""), "BrokenReply", False),
                 (fake_ollama.lines(delta(content="x")), "Unfinished", False),
                 (fake_ollama.lines(delta(content="x"), ends=False), "BrokenReply", False),

@@ -62,14 +62,16 @@ class TrialError(Exception):
 
     `type` is one of ERROR_TYPES, `message` the kit's own words, `partial` the text that had come (None: none).
     `latency_s` (of the last request), `retries` and `waited_s` say what was tried; None is unknown.
-    `stops` is the sentence for the person if no further trial can succeed; None: the run goes on.
+    `stops` is the sentence for the person if no further trial can succeed; None: the run goes on. `stops_in_a_row` is
+    the sentence if none can when trials in a row end like this. `status` is that of HTTP, where the server gave one.
     """
 
     def __init__(
         self, type: str, message: str, partial: str | None = None, *,  # noqa: A002 - the field's name in the log
         latency_s: float | None = None, retries: int = 0, waited_s: float = 0.0, stops: str | None = None,
+        stops_in_a_row: str | None = None, status: int | None = None,
     ) -> None:
         super().__init__(f"{type}: {message}")
         self.type, self.message, self.partial = type, message, partial
         self.latency_s, self.retries, self.waited_s = latency_s, retries, waited_s
-        self.stops = stops
+        self.stops, self.stops_in_a_row, self.status = stops, stops_in_a_row, status

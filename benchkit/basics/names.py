@@ -35,6 +35,19 @@ def _escape(found: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
+def same_model(asked: str, answered: str) -> bool:
+    """Whether two names are one model's: folders, `:latest` and upper case are no part of a name, nor is a variant.
+
+    A variant is what stands behind a colon in the name that was asked for: `x/y:free` is answered by `x/y`.
+    """
+    ways = {_model_name(asked), _model_name(asked.rpartition(":")[0])}
+    return _model_name(answered) in ways
+
+
+def _model_name(name: str) -> str:
+    return re.split(r"[/\\]", name)[-1].casefold().removesuffix(":latest")
+
+
 def names_of(names: Iterable[str]) -> str:
     """The first few names, and how many more."""
     told = [shown_line(name, 60) for name in names]

@@ -28,10 +28,10 @@ class NotJson(ValueError):
     """The text is no JSON at all; the words for what stands where are Python's, and differ between its versions."""
 
 
-def parse(data: bytes, *, mend_surrogates: bool = False, most_parts: int = MOST_PARTS) -> JSON:
+def parse(data: bytes, *, keep_surrogates: bool = False, most_parts: int = MOST_PARTS) -> JSON:
     """The value of a JSON text. Raises ValueError with one line, position included where there is one.
 
-    `mend_surrogates` puts U+FFFD in place of lone surrogates instead of refusing them.
+    `keep_surrogates` keeps lone surrogates instead of refusing them: `mended` is for them.
     """
     if data.startswith(b"\xef\xbb\xbf"):
         raise ValueError("it begins with a byte order mark; save it as UTF-8 without one")
@@ -49,11 +49,25 @@ def parse(data: bytes, *, mend_surrogates: bool = False, most_parts: int = MOST_
         value = _decoded(text, keys)
     except json.JSONDecodeError as error:
         raise NotJson(f"it is not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
-    if b"\\ud" in data or b"\\uD" in data:
-        if mend_surrogates:
-            return _mended(value)
+    if not keep_surrogates and (b"\\ud" in data or b"\\uD" in data):
         _check_surrogates(value)
     return value
+
+
+def mended(value: JSON) -> JSON:
+    """The value without surrogates: two halves that meet are their letter, U+FFFD stands for one that is alone."""
+    if isinstance(value, str):
+        return mended_text(value)
+    if isinstance(value, dict):
+        return {mended_text(key): mended(inner) for key, inner in value.items()}
+    return [mended(inner) for inner in value] if isinstance(value, list) else value
+
+
+def mended_text(text: str) -> str:
+    """The same for a text."""
+    if not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _check_depth(brackets: bytes) -> None:
@@ -123,14 +137,6 @@ def _check_surrogates(value: JSON) -> None:
     elif isinstance(value, list):
         for inner in value:
             _check_surrogates(inner)
-
-
-def _mended(value: JSON) -> JSON:
-    if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
-    if isinstance(value, dict):
-        return {_SURROGATE.sub("\ufffd", key): _mended(inner) for key, inner in value.items()}
-    return [_mended(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

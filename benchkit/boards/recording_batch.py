@@ -26,7 +26,7 @@ from benchkit.boards.questions import KeptQuestions, rules_of
 from benchkit.boards.solvers import players_of, solvers_of
 from benchkit.boards.trace_file import TraceWriter
 from benchkit.disk.whole_files import shown_path
-from benchkit.running.live import Edges, log_at, record_live
+from benchkit.running.live import Edges, log_at, record_live, recorded_settings
 from benchkit.running.order import Ended, Order
 from benchkit.running.plan import ALL, Selection, cells_of
 from benchkit.running.progress import Verdicts
@@ -73,19 +73,21 @@ def record_batch(
         whole = log_of(found)
         wished = replace(wished, selection=replace(wished.selection, answered=whole.is_recorded if whole else None))
     before = _attempts(log)
-    order = _order(found, pack, games, systems, wished, edges)
+    order = _order(found, pack, games, systems, wished, edges, log)
     ended = record_live(order, log, edges, ANSWERED)
     return Recorded(_attempts(log_at(order.log)) - before, ended)
 
 
 def _order(
     found: FoundBatch, pack: Pack, games: Mapping[str, Game], systems: Sequence[str], wished: Wished, edges: Edges,
+    log: TrialLog | None,
 ) -> Order:
     job = found.batch.job
     papers = papers_of(found.folder, wished.selection.shard)
     trace = TraceWriter(papers.trace, edges.clock.stamp)
-    players = players_of(solvers_of(systems, pack, games, job, edges), games, trace,
-                         Timing(edges.clock, job.limits.timeout_s))
+    solvers = solvers_of(systems, pack, games, job, edges,
+                         lambda name: recorded_settings(log, name, wished.reruns_changed))
+    players = players_of(solvers, games, trace, Timing(edges.clock, job.limits.timeout_s))
     return Order(
         log=papers.log, systems=players, title=TaskName(pack.module, pack.name, pack.version),
         cases=tuple(game.case for game in games.values()), prompts=prompts_of(games), split=_split(job),

@@ -5,12 +5,13 @@ What does not live here: playing (playing.py), and how a system is found by its 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
-from benchkit.basics.values import Case
+from benchkit.basics.values import JSON, Case
 from benchkit.boards.baseline_solvers import baseline_solver
 from benchkit.boards.env_file import read_env_file
 from benchkit.boards.game import Game
@@ -59,15 +60,18 @@ def take_env_file(job: Job, systems: Iterable[str], environment: MutableMapping[
 def check_systems(names: Sequence[str], pack: Pack, job: Job, edges: Edges) -> None:
     """Raise Unusable for a system that cannot be made, before anything is begun for it."""
     for name in names:
-        _solver(name, pack, (), job, edges).close()
+        _solver(name, pack, (), job, options_of(edges, ()), edges.folders).close()
 
 
 def solvers_of(
     names: Sequence[str], pack: Pack, games: Mapping[str, Game], job: Job, edges: Edges,
+    recorded: Callable[[str], Mapping[str, JSON] | None],
 ) -> dict[str, System]:
-    """The systems of these names, made and not opened. Raises Unusable."""
+    """The systems of these names, made and not opened. `recorded` gives what a log holds of one. Raises Unusable."""
     cases = tuple(game.case for game in games.values())
-    return {name: _solver(name, pack, cases, job, edges) for name in names}
+    options = options_of(edges, cases)
+    return {name: _solver(name, pack, cases, job, replace(options, recorded=recorded(name)), edges.folders)
+            for name in names}
 
 
 def players_of(
@@ -77,11 +81,12 @@ def players_of(
     return {name: Player(solver, name, games, trace, timing) for name, solver in solvers.items()}
 
 
-def _solver(name: str, pack: Pack, cases: tuple[Case, ...], job: Job, edges: Edges) -> System:
+def _solver(
+    name: str, pack: Pack, cases: tuple[Case, ...], job: Job, options: SystemOptions, folders: Sequence[Path],
+) -> System:
     if is_baseline(name):
         return baseline_solver(pack, name.removeprefix("baselines:"), cases, job.geometry)
-    return load_system(name, options_of(edges, cases), edges.folders,
-                       named_in(job) if name in job.systems else "--models")
+    return load_system(name, options, folders, named_in(job) if name in job.systems else "--models")
 
 
 def options_of(edges: Edges, cases: tuple[Case, ...]) -> SystemOptions:

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from benchkit.basics.clock import Clock, StopWish
 from benchkit.basics.errors import TrialError
+from benchkit.basics.names import shown_line
 from benchkit.basics.values import Reply
 from benchkit.network.calls import Call, Ending, quoted
 from benchkit.network.exchange import Answer, Client, LineReader
@@ -27,8 +28,12 @@ BUSY = (429, 503)
 """Too many requests, and a full queue: the statuses that say "not now"."""
 REFUSED_WAITS_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Waits while a server restarts; then it is given up, for a server that is gone should end a run soon."""
-_FINAL = {401: "the server wants a key", 403: "the server does not let this client in",
-          404: "the server does not know the model or the path"}
+_FINAL = {401: "the server wants a key", 402: "the server wants to be paid first",
+          403: "the server does not let this client in", 404: "the server does not know the model or the path"}
+_RESTS = "the server wants to be left alone for longer than a trial may take"
+_NO_CREDIT = b"insufficient_quota"
+"""In the body of a 429: more waiting is of no use, for nothing is left to ask with (OpenAI and others)."""
+_IN_ORDER = (Ending.WHOLE, Ending.ENOUGH, Ending.CLOSED)
 
 
 class Reading(Protocol):
@@ -41,8 +46,11 @@ class Reading(Protocol):
     def take(self, line: bytes, at: float) -> bool:
         """Take a line that came at `at`; whether the reply is complete. Raises TrialError (BadReply and others)."""
 
+    def ended(self, answer: Answer) -> Answer:
+        """What a 200 that has ended in order means: an error in it stands for its status. Raises TrialError."""
+
     def reply(self, answer: Answer) -> Reply:
-        """The reply, after an ending without an error of the connection. Raises TrialError."""
+        """The reply, after `ended`. Raises TrialError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +83,13 @@ def ask(client: Client, dialect: Dialect, call: Call, deadline: float,
             _leave_alone(client, deadline, tally)
             answer, reading = None, dialect.new_reading()
             answer = client.send(call, deadline, _guarded(reading, client.address), while_waiting)
+            if answer.status == 200 and answer.ending in _IN_ORDER:
+                answer = reading.ended(answer)
             wait_s = _wait_before_retry(answer, tally.retries, client)
             if wait_s is None or client.clock.monotonic() + wait_s >= deadline:
                 reply = _checked(_reply_of(answer, reading, dialect), client.address)
                 return tally.told_of(reply)
-            if answer.status in BUSY:
+            if _is_busy(answer):
                 # whoever else asks this server now would only lengthen its queue
                 client.rest.ask_for(client.clock.monotonic() + wait_s)
             tally.waited_s += pause(wait_s, client.clock, client.stop)
@@ -87,6 +97,9 @@ def ask(client: Client, dialect: Dialect, call: Call, deadline: float,
     except TrialError as error:
         error.retries, error.waited_s = tally.retries, tally.waited_s
         error.latency_s = answer.latency_s if answer else None
+        if error.type == "ServerBusy" and answer and asked_wait(answer.retry_after, client.clock.wall()) is not None:
+            header = f"Retry-After: {shown_line(answer.retry_after or '', 40)}"
+            error.stops_in_a_row = f"{_RESTS} ({header}): {error.message}"
         if error.partial is not None and client.address.holds_secret(error.partial):
             error.partial = None
         raise
@@ -114,7 +127,7 @@ def _leave_alone(client: Client, deadline: float, tally: _Tally) -> None:
 
 def _wait_before_retry(answer: Answer, retries: int, client: Client) -> float | None:
     """Seconds to wait before the request is sent again; None: what came is final."""
-    if answer.status in BUSY:
+    if _is_busy(answer):
         asked_s = asked_wait(answer.retry_after, client.clock.wall())
         if asked_s is None:
             return BUSY_WAITS_S[min(retries, len(BUSY_WAITS_S) - 1)]
@@ -123,6 +136,15 @@ def _wait_before_retry(answer: Answer, retries: int, client: Client) -> float | 
     if answer.ending is Ending.REFUSED and retries < len(REFUSED_WAITS_S):
         return REFUSED_WAITS_S[retries]
     return None
+
+
+def _is_busy(answer: Answer) -> bool:
+    """Whether the server says "not now", so that asking again may help."""
+    return answer.status in BUSY and not _has_no_credit(answer)
+
+
+def _has_no_credit(answer: Answer) -> bool:
+    return answer.status == 429 and _NO_CREDIT in answer.body
 
 
 def _guarded(reading: Reading, address: Address) -> LineReader:
@@ -180,12 +202,17 @@ def _refusal(answer: Answer, dialect: Dialect) -> TrialError | None:
     if answer.status == 200 or answer.status is None:
         return None
     said = f": {quoted(answer.body)}" if answer.body.strip() else ""
+    if _has_no_credit(answer):
+        message = f"HTTP 429{said}"
+        return TrialError("ServerBusy", message, stops=f"{_FINAL[402]}: {message}", status=429)
     if answer.status in BUSY:
-        return TrialError("ServerBusy", f"the server was busy to the end (HTTP {answer.status}{said})")
+        message = f"the server was busy to the end (HTTP {answer.status}{said})"
+        return TrialError("ServerBusy", message, status=answer.status)
     too_long = dialect.too_long(answer)
     if too_long:
         return TrialError("PromptTooLong", too_long)
     redirect = ", a redirect, which is not followed" if 300 <= answer.status < 400 else ""
     message = f"HTTP {answer.status}{redirect}{said}"
     final = _FINAL.get(answer.status)
-    return TrialError("ServerError", message, stops=f"{final}: {message}" if final else None)
+    stops = f"{final}: {message}" if final else None
+    return TrialError("ServerError", message, stops=stops, status=answer.status)

@@ -7,7 +7,8 @@ What does not live here: what the bytes mean (ollama_replies.py), retries (askin
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -49,7 +50,9 @@ class Answer:
 
 
 LineReader: TypeAlias = Callable[[bytes, float], bool]
-r"""Takes one line of a 200 reply (without "\n") and when it came; says whether it is enough. May raise."""
+"""Takes one line of a 200 reply (without its end) and when it came; says whether it is enough. May raise."""
+_LINE_END = re.compile(rb"\r\n|\n|\r(?=[^\n])")
+"""A carriage return ends a line by itself, but one that came last may be half of an end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +145,8 @@ class _Arrivals:
         end = self.response.end
         if end is not None and self.ending is None:
             self.end(end.ending, at)
-            if end.ending in (Ending.WHOLE, Ending.CLOSED) and self._is_read_in_lines:
-                self._take_lines([self._kept], self._last_at or at)  # a last line may lack its newline
+            if end.ending in (Ending.WHOLE, Ending.CLOSED) and self._is_read_in_lines and self._kept:
+                self._take_lines([bytes(self._kept).rstrip(b"\r")], self._last_at or at)  # a last line may lack its end
 
     def end(self, ending: Ending, at: float) -> None:
         """That is how it ends."""
@@ -157,16 +160,17 @@ class _Arrivals:
     def _take_body(self, body: bytes, at: float) -> None:
         self._read += len(body)
         self._kept += body
-        if self._is_read_in_lines and b"\n" in body:
-            *lines, self._kept = self._kept.split(b"\n")
+        if self._is_read_in_lines and (b"\n" in body or b"\r" in body):
+            *lines, kept = _LINE_END.split(self._kept)
+            self._kept = bytearray(kept)
             self._take_lines(lines, at)
         if self.ending is None and (len(self._kept) > MOST_LINE_BYTES or self._read > MOST_STREAM_BYTES):
             self.end(Ending.TOO_LARGE, at)
 
-    def _take_lines(self, lines: list[bytearray], at: float) -> None:
+    def _take_lines(self, lines: Sequence[bytes], at: float) -> None:
         assert self._read_line is not None
         for line in lines:
-            if line.strip() and self._read_line(bytes(line), at):
+            if self._read_line(line, at):
                 self.end(Ending.ENOUGH, at)
                 return
 

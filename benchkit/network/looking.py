@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchkit.basics.strict_json import parse
+from benchkit.basics.strict_json import mended, parse
 from benchkit.basics.values import JSON
 from benchkit.network.calls import Ending, quoted
 from benchkit.network.exchange import Answer
@@ -21,7 +21,7 @@ def json_fields(answer: Answer) -> Mapping[str, JSON]:
     if answer.status != 200 or answer.ending not in (Ending.WHOLE, Ending.CLOSED):
         return {}
     try:
-        value = parse(answer.body, mend_surrogates=True)
+        value = mended(parse(answer.body, keep_surrogates=True))
     except ValueError:
         return {}
     return value if isinstance(value, Mapping) else {}

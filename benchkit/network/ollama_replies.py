@@ -1,7 +1,8 @@
 """What an Ollama server's chat lines mean: a reply, or the error that it is none.
 
-NDJSON; a reply is complete only when `done: true` was seen. Durations come in nanoseconds, and a zero is an
-absent key. What does not live here: connections and statuses (exchange.py, asking.py), settings (systems/).
+NDJSON; a reply is complete only when `done: true` was seen, with the reason why it ended: none is given where the
+server lost its own runner. Durations come in nanoseconds, and a zero is an absent key.
+What does not live here: connections and statuses (exchange.py, asking.py), settings (systems/).
 """
 from __future__ import annotations
 
@@ -15,6 +16,8 @@ from benchkit.network.exchange import Answer
 from benchkit.network.reply_texts import ReplyTexts, broken_off, object_of, too_long_message, unended
 
 _SETTING = " (option num_ctx)"
+_ENDS = ("stop", "length", "load", "unload")
+"""The ends of an answer that are the model's own or the asker's limit, and those of a request without messages."""
 
 
 class ChatReading:
@@ -37,10 +40,16 @@ class ChatReading:
 
     def take(self, line: bytes, at: float) -> bool:
         """Take one JSON object; whether it ends the reply. Raises TrialError: BadReply, ReplyTooLarge."""
+        if not line.strip():
+            return False
         try:
             return self._take_fields(object_of(line), at)
         except ValueError as error:
             raise TrialError("BadReply", f"not a reply of Ollama ({error}): {quoted(line)}", self.partial) from None
+
+    def ended(self, answer: Answer) -> Answer:
+        """The answer as it is meant: as it came."""
+        return answer
 
     def reply(self, answer: Answer) -> Reply:
         """The reply. Raises TrialError: BrokenReply, Unfinished, PromptTooLong."""
@@ -50,8 +59,12 @@ class ChatReading:
             why = "without done (a token that repeats)"
             raise unended(answer, self._lines, self.partial, why)
         finish = self._last.get("done_reason")
+        if not isinstance(finish, str) or not finish:
+            raise unended(answer, self._lines, self.partial, "without done_reason")
+        if finish not in _ENDS:
+            raise broken_off(f"done_reason {finish}", self.partial)
         return Reply(
-            output=self._texts.output, finish=finish if isinstance(finish, str) else None,
+            output=self._texts.output, finish=finish,
             reasoning=self._texts.reasoning, usage=_usage(self._last),
             timings=_timings(self._last, self._texts.first_token_s(answer)), latency_s=answer.latency_s)
 

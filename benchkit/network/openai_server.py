@@ -23,8 +23,7 @@ _META = ("n_params", "size", "n_vocab", "ftype")
 _SAMPLING = ("top_k", "top_p", "min_p", "typical_p", "top_n_sigma", "repeat_penalty", "repeat_last_n",
              "presence_penalty", "frequency_penalty", "dry_multiplier", "xtc_probability", "mirostat")
 _PATH = re.compile(r"(~|\.{0,2})[/\\]|[A-Za-z]:[/\\]")
-_LLAMA_BUILD = re.compile(r"b[0-9]{1,6}-[0-9a-z]+")
-_CONSTANT_FINGERPRINTS = ("fp_ollama",)
+_WEIGHTS = re.compile(r"(sha256:)?[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +93,13 @@ def props(client: Client, deadline: float) -> Props | None:
     return Props(shown_line(build, 80) if isinstance(build, str) else None, facts, tokens_of(defaults.get("n_ctx")))
 
 
-def pins(fingerprint: str | None, build: str | None) -> bool:
-    """Whether a system_fingerprint changes with the model: llama.cpp gives its own build there, Ollama a constant."""
-    return fingerprint is not None and not (
-        fingerprint in _CONSTANT_FINGERPRINTS or fingerprint == build or _LLAMA_BUILD.fullmatch(fingerprint))
+def pins(fingerprint: str | None) -> bool:
+    """Whether a system_fingerprint changes with the weights: it does if it is a digest, as those of weights are.
+
+    What servers really give there is a build (llama.cpp, text-generation-inference, KoboldCpp), versions and the
+    machine (mlx_lm), a hash of the configuration (vLLM, OpenAI), the model's own name (LM Studio) or a constant.
+    """
+    return fingerprint is not None and _WEIGHTS.fullmatch(fingerprint) is not None
 
 
 def name_only(name: str, always: bool = False) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from benchkit.basics.errors import TrialError
-from benchkit.basics.strict_json import NotJson, parse
+from benchkit.basics.strict_json import NotJson, mended_text, parse
 from benchkit.basics.values import JSON
 from benchkit.network.asking import MOST_TEXT_BYTES, too_large
 from benchkit.network.calls import Ending, quoted
@@ -23,7 +23,10 @@ _CONTEXT = re.compile(r"n_ctx\W{1,4}(\d{1,9})\D")
 
 
 class ReplyTexts:
-    """Answer and reasoning so far, apart and as they came. A reply over 512 KiB raises TrialError (ReplyTooLarge)."""
+    """Answer and reasoning so far, apart and as they came. A reply over 512 KiB raises TrialError (ReplyTooLarge).
+
+    A letter may come in halves, in two pieces; only a half that stays alone is replaced, by U+FFFD.
+    """
 
     def __init__(self) -> None:
         self._output: list[str] = []
@@ -34,12 +37,12 @@ class ReplyTexts:
     @property
     def output(self) -> str:
         """The answer."""
-        return "".join(self._output)
+        return mended_text("".join(self._output))
 
     @property
     def reasoning(self) -> str | None:
         """The reasoning; None if none came."""
-        return "".join(self._reasoning) or None
+        return mended_text("".join(self._reasoning)) or None
 
     @property
     def partial(self) -> str | None:
@@ -54,6 +57,14 @@ class ReplyTexts:
         """More of the reasoning."""
         self._add(self._reasoning, text, at)
 
+    def replace(self, output: str, reasoning: str, at: float) -> None:
+        """The whole answer and reasoning, in place of the pieces that came before; an empty text replaces none."""
+        for texts, whole in ((self._output, output), (self._reasoning, reasoning)):
+            if whole:
+                self._size -= sum(map(_size, texts))
+                texts.clear()
+                self._add(texts, whole, at)
+
     def first_token_s(self, answer: Answer) -> float | None:
         """Seconds from the first byte sent to the first text or thought; None if none came."""
         if self._first_at is None or answer.sent_at is None:
@@ -62,17 +73,21 @@ class ReplyTexts:
 
     def _add(self, texts: list[str], text: str, at: float) -> None:
         texts.append(text)
-        self._size += len(text.encode("utf-8"))
+        self._size += _size(text)
         if text and self._first_at is None:
             self._first_at = at
         if self._size > MOST_TEXT_BYTES:
             raise too_large(self.partial)
 
 
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
 def object_of(line: bytes) -> Mapping[str, JSON]:
-    """The JSON object in a line, lone surrogates replaced. Raises ValueError with why it is none."""
+    """The JSON object in a line, with halves of letters in its texts. Raises ValueError with why it is none."""
     try:
-        fields = parse(line, mend_surrogates=True)
+        fields = parse(line, keep_surrogates=True)
     except NotJson:
         # which sign it stumbled over is said in other words by other Pythons, and this message is recorded
         raise ValueError("it is not JSON") from None
@@ -94,11 +109,12 @@ def too_long_message(said: str, setting: str = "") -> str | None:
     return f"the prompt is longer than the context{setting}"
 
 
-def broken_off(said: str, partial: str | None, too_long: str | None) -> TrialError:
+def broken_off(said: str, partial: str | None, too_long: str | None = None) -> TrialError:
     """The error for what a server reported under status 200; `too_long`: the message if that was why."""
     if too_long:
         return TrialError("PromptTooLong", too_long)
-    return TrialError("BrokenReply", f"the server broke the reply off: {quoted(said.encode('utf-8'))}", partial)
+    words = quoted(mended_text(said).encode("utf-8"))
+    return TrialError("BrokenReply", f"the server broke the reply off: {words}", partial)
 
 
 def unended(answer: Answer, lines: int, partial: str | None, why: str) -> TrialError:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchkit.basics.canonical import canonical
-from benchkit.basics.names import count_of, names_of, shown_line
+from benchkit.basics.names import count_of, names_of, same_model, shown_line
 from benchkit.basics.values import JSON
 from benchkit.recordings.pieces import SessionFacts
 from benchkit.recordings.run_record import RunRecord
@@ -192,6 +192,15 @@ def _not_pinned(run: Run) -> Iterator[Caution]:
             "same name would not show"))
 
 
+def _another_name(run: Run) -> Iterator[Caution]:
+    asked, served = run.record.settings.get("model"), run.record.settings.get("served")
+    answered = served.get("model") if isinstance(served, Mapping) else None
+    if isinstance(asked, str) and isinstance(answered, str) and not same_model(asked, answered):
+        yield Caution("answered-by-another-name", (
+            f"asked for {shown_line(asked, 80)}, answered by {shown_line(answered, 80)}: another name of it, or "
+            f"another model"))
+
+
 def _schema_not_sent(run: Run) -> Iterator[Caution]:
     if run.record.settings.get("response_format") == "refused by the server":
         yield Caution("schema-not-sent", (
@@ -219,5 +228,5 @@ def temperature_of(settings: Mapping[str, JSON]) -> float | None:
 _FINDERS: tuple[Callable[[Run], Iterator[Caution]], ...] = (
     _check_raises,
     _above_k_max, _identical_outputs, _repeated_seeds, _odd_answers, _never_passed, _several_attempts, _sessions,
-    _not_pinned, _schema_not_sent, _short_percentiles, _queue, _several_hosts,
+    _not_pinned, _another_name, _schema_not_sent, _short_percentiles, _queue, _several_hosts,
     _slept)

@@ -6,6 +6,7 @@ no task; it decides only when to stop. What does not live here: what is left to 
 """
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,8 @@ from benchkit.systems.system import System
 from benchkit.tasks.task import Prompt
 from benchkit.trial_log.lines import TrialLine
 
+MOST_REFUSALS = 3
+"""So many trials in a row may be refused by a server that wants to be left alone for longer than they last."""
 SLEPT_S = 5.0
 """A wall clock that ran further ahead than this during a trial is kept: the machine slept."""
 
@@ -52,13 +55,32 @@ class Answering:
         object.__setattr__(self, "request", requests_with(self.settings))
 
 
+class Refusals:
+    """Trials in a row that ended in the same refusal, counted over all that are under way at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sentences: list[str] = []
+
+    def heed(self, sentence: str | None) -> str | None:
+        """A trial ended, with what would stop the run in a row (None: with anything else); what stops it, if it does.
+
+        The words are those of the first of the row: the server itself said them.
+        """
+        with self._lock:
+            self._sentences = [] if sentence is None else [*self._sentences, sentence]
+            is_enough = len(self._sentences) >= MOST_REFUSALS
+            return f"{MOST_REFUSALS} trials in a row ended so: {self._sentences[0]}" if is_enough else None
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop: the budget of the session, the seconds of one trial, and a person's wish."""
+    """When to stop: the budget of the session, the seconds of one trial, a person's wish, refusals in a row."""
 
     budget: Budget
     timeout_s: float
     stop: StopWish
+    refusals: Refusals = field(default_factory=Refusals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +139,7 @@ def try_cell(
     request = Request(
         case=cell.case, trial=cell.trial, attempt=assignment.attempt, seed=cell.seed, messages=prompt.messages,
         schema=prompt.schema, deadline=monotonic + limits.timeout_s)
-    outcome, sentence = _outcome(answering.system, request, clock)
+    outcome, sentence = _outcome(answering.system, request, limits.refusals, clock)
     if isinstance(outcome, Failure):
         limits.stop.raise_if_wished()  # what a signal broke off is no error of the system, and runs again
     slept = (clock.wall() - wall) - (clock.monotonic() - monotonic)
@@ -126,13 +148,17 @@ def try_cell(
         started_at=started_at, outcome=outcome, slept_s=slept if slept > SLEPT_S else None), sentence
 
 
-def _outcome(system: System, request: Request, clock: Clock) -> tuple[Outcome, str | None]:
+def _outcome(
+    system: System, request: Request, refusals: Refusals, clock: Clock,
+) -> tuple[Outcome, str | None]:
     start = clock.monotonic()
     try:
         reply = answered(system, request)
     except TrialError as error:
         facts = ErrorFacts(error.type, error.message, error.partial)
-        return Failure(facts, error.latency_s, error.retries, error.waited_s), error.stops
+        in_a_row = refusals.heed(error.stops_in_a_row)
+        return Failure(facts, error.latency_s, error.retries, error.waited_s), error.stops or in_a_row
+    refusals.heed(None)
     return _timed(reply, clock.monotonic() - start), None
 
 

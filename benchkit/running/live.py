@@ -5,7 +5,7 @@ What does not live here: the order of a session (session.py), flags and what is 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -15,7 +15,7 @@ from typing import TextIO
 from benchkit.basics.clock import Budget, Clock, StopWish, signals_as_wish
 from benchkit.basics.command import Command
 from benchkit.basics.errors import BrokenOff, Interrupted, NoServer, Surroundings, Unusable
-from benchkit.basics.values import Case
+from benchkit.basics.values import JSON, Case
 from benchkit.disk.appending import refuse_link
 from benchkit.running.order import Ended, Order, Surrounds, prompts_of
 from benchkit.running.plan import ALL, Ahead, Selection, cells_of
@@ -83,12 +83,16 @@ def log_at(path: Path, accept_damage: bool = False) -> TrialLog | None:
     return None if log.plan is None else log
 
 
-def order_of(wish: Wish, task: Task, edges: Edges) -> Order:
-    """The order that a wish for a task amounts to: cases read, the system made but not opened. Raises Unusable."""
+def order_of(wish: Wish, task: Task, edges: Edges, log: TrialLog | None) -> Order:
+    """The order that a wish for a task amounts to: cases read, the system made but not opened. Raises Unusable.
+
+    `log` is the log as found (None: there is none yet).
+    """
     cases = in_split(read_cases(Path(wish.cases)), wish.split)
     system, lanes = _who_answers(wish, SystemOptions(
         clock=edges.clock, stop=edges.stop, say=edges.say, task=task, cases=cases,
-        host=next(iter(wish.hosts), None), allow_cloud=wish.allow_cloud), edges.folders)
+        host=next(iter(wish.hosts), None), allow_cloud=wish.allow_cloud,
+        recorded=recorded_settings(log, wish.system, wish.rerun_changed)), edges.folders)
     return Order(
         log=wish.log, systems={wish.system: system}, title=task.title, cases=cases, prompts=prompts_of(task, cases),
         split=wish.split, trials=wish.trials,
@@ -98,6 +102,11 @@ def order_of(wish: Wish, task: Task, edges: Edges) -> Order:
         lanes=lanes, without_server=_baseline(wish.command, task),
         probe=(lambda: None) if wish.unchecked else partial(refuse_raising, task, cases, wish.command.beside(
             "harness.py", "check", "--task", task.module, "--cases", wish.cases)))
+
+
+def recorded_settings(log: TrialLog | None, system: str, rerun_changed: bool) -> Mapping[str, JSON] | None:
+    """What a log holds of a system's settings; None where it holds none, or what changed is to be run again."""
+    return None if log is None or rerun_changed else log.settings.get(system)
 
 
 def _who_answers(

@@ -71,6 +71,7 @@ def _discreetly(hidden: Hidden) -> Iterator[None]:
         error.message = hidden.text(error.message)
         error.args = (hidden.text(str(error)),)
         error.stops = None if error.stops is None else hidden.text(error.stops)
+        error.stops_in_a_row = None if error.stops_in_a_row is None else hidden.text(error.stops_in_a_row)
         error.partial = None if hidden.is_in(error.partial or "") else error.partial
         raise
     except Interrupted:

@@ -12,34 +12,41 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchkit.basics.errors import NoServer, Surroundings, TrialError, Unusable
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import same_model, shown_line
 from benchkit.basics.values import JSON, Message, Reply, Request
-from benchkit.network.asking import ask
+from benchkit.network.asking import ask, pause
 from benchkit.network.calls import Call
 from benchkit.network.exchange import Client
 from benchkit.network.host import Address, address_of, with_key
 from benchkit.network.looking import NoAnswer
 from benchkit.network.openai_replies import Completions, Signature
 from benchkit.network.openai_server import Listed, Props, find_listed, listed_models, name_only, pins, props
+from benchkit.systems.openai_requests import (
+    BY_SCHEMA,
+    FIXED,
+    LENGTHS,
+    REFUSED,
+    refuses_request,
+    taken_before,
+)
 from benchkit.systems.patience import CHECK_S, LOAD_S, Patience, SignsOfLife, model_changed, probe_messages
 from benchkit.systems.system import Loaded, SystemOptions
 from benchkit.tasks.task import prompt_of
 
 BASE_URL, API_KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 DEFAULT_PORT = 8080  # llama-server's
-FIXED: Mapping[str, JSON] = {"stream": True, "stream_options": {"include_usage": True}}
 GENERAL_OPTIONS: Mapping[str, JSON] = {"temperature": 1.0, "top_p": 0.95, "max_tokens": 1024}
 """For any task, and known to every server; an option that a server does not know is an error at some of them."""
-BY_SCHEMA: Mapping[str, JSON] = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True}}
-"""How a schema is asked for; the schema itself stands beside `strict`."""
-REFUSED, NO_SCHEMA = "refused by the server", "the task has no schema"
+NO_SCHEMA = "the task has no schema"
 NOTHING, FINGERPRINT = "nothing", "system_fingerprint"
-_LENGTHS = ("max_tokens", "max_completion_tokens")
 _NOT_OPTIONS = ("model", "messages", "seed", "n", "response_format", *FIXED)
+_AGAIN_WAITS_S = (0.5, 2.0)
+"""Waits before the first tokens are asked for once more, where the server stumbled (5xx)."""
 _PROBE_TOKENS = 16  # some servers call a limit of 1 an error
 _PROBE_SCHEMA: Mapping[str, JSON] = {
     "type": "object", "properties": {"yes": {"type": "boolean"}}, "required": ["yes"], "additionalProperties": False}
 _MOST_NAMES_SHOWN = 20
+_SEVERAL = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +59,11 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What the server said when it was opened; `takes_schema` is None where the task has none."""
+    """What the server said when it was opened."""
 
     listed: Listed | None
     props: Props | None
     signature: Signature
-    takes_schema: bool | None
     load_s: float
 
     @property
@@ -68,7 +74,7 @@ class Opened:
     @property
     def pinned_by(self) -> str:
         """What a change of the model would show in: `system_fingerprint`, or `nothing`."""
-        return FINGERPRINT if pins(self.signature.fingerprint, self.build) else NOTHING
+        return FINGERPRINT if pins(self.signature.fingerprint) else NOTHING
 
     @property
     def served(self) -> Mapping[str, JSON]:
@@ -94,32 +100,36 @@ class OpenAISystem:
         self._client = Client(address, options.clock, options.stop)
         self._patience = Patience(self._client, self._gone)
         self._opened: Opened | None = None
+        self._takes = taken_before(options.recorded or {}, has_schema=self._schema() is not None)
+        self._fingerprints: set[str] = set()
 
     def open(self) -> Mapping[str, JSON]:
         """Reach the server, and learn who answers by asking for a few tokens. Raises Surroundings."""
         listed = self._listed()
         said = props(self._client, self._now() + CHECK_S)
         start = self._now()
-        takes_schema, signature = self._first_tokens()
-        self._opened = Opened(listed, said, signature, takes_schema, self._now() - start)
-        if self._opened.pinned_by == NOTHING:
-            self._around.say(self._not_pinned(self._opened))
+        signature = self._first_tokens()
+        opened = self._opened = Opened(listed, said, signature, self._now() - start)
+        self._say_who(opened)
         server = "llama.cpp" if said else listed.server if listed else "openai-compatible"
-        environment: dict[str, JSON] = {"server": server, "server_version": self._opened.build}
+        environment: dict[str, JSON] = {"server": server, "server_version": opened.build}
+        if signature.fingerprint is not None:
+            self._fingerprints = {signature.fingerprint}
+            if opened.pinned_by == NOTHING and signature.fingerprint != opened.build:
+                environment[FINGERPRINT] = signature.fingerprint
         address = self._client.address
         return environment if address.is_loopback else {**environment, "host": address.host}
 
     def settings(self) -> Mapping[str, JSON]:
         """All that a request holds besides messages, schema and seed, and what the server says of the model."""
         opened = self._opened
-        return {"api": "/v1/chat/completions", "model": self._model.name, **FIXED,
-                "options": dict(self._model.options), "response_format": self._response_format(),
+        return {"api": "/v1/chat/completions", "model": self._model.name, **self._takes.fixed_as_settings,
+                "options": self._options(), "response_format": self._response_format() if opened else None,
                 "served": opened.served if opened else None, "pinned_by": opened.pinned_by if opened else None}
 
     def body_of(self, request: Request) -> Mapping[str, JSON]:
         """The exact JSON that is sent for a request."""
-        schema = None if self._opened and self._opened.takes_schema is False else request.schema
-        return self._body(request.messages, request.seed, schema)
+        return self._body(request.messages, request.seed, request.schema)
 
     def warm(self) -> Loaded:
         """What loading took: the tokens asked for by `open` had to wait for it."""
@@ -144,21 +154,22 @@ class OpenAISystem:
         return self._around.clock.monotonic()
 
     def _body(self, messages: Sequence[Message], seed: int, schema: Mapping[str, JSON] | None) -> dict[str, JSON]:
-        body = {"model": self._model.name, "messages": messages, **FIXED, **self._model.options, "seed": seed}
-        return body if schema is None else {**body, "response_format": _by_schema(schema)}
+        return {"model": self._model.name, "messages": messages, **self._takes.fixed, **self._options(), "seed": seed,
+                **self._takes.schema_fields(schema)}
+
+    def _options(self) -> Mapping[str, JSON]:
+        return self._takes.options(self._model.options)
 
     def _response_format(self) -> JSON:
-        if self._opened is None:
-            return None
-        if self._opened.takes_schema is None:
+        if self._schema() is None:
             return NO_SCHEMA
-        return BY_SCHEMA if self._opened.takes_schema else REFUSED
+        return BY_SCHEMA if self._takes.schema else REFUSED
 
     def _probe(self, request: Request) -> Call:
         return _completion({**self._body(probe_messages(request), request.seed, None), **self._length(1)})
 
     def _length(self, tokens: int) -> Mapping[str, JSON]:
-        return {key: tokens for key in _LENGTHS if key in self._model.options}
+        return {key: tokens for key in LENGTHS if key in self._options()}
 
     def _listed(self) -> Listed | None:
         """The model in the server's list; None where it keeps none. Raises Surroundings."""
@@ -174,28 +185,40 @@ class OpenAISystem:
                                f"{', '.join(names[:_MOST_NAMES_SHOWN])}{more}")
         return found
 
-    def _first_tokens(self) -> tuple[bool | None, Signature]:
-        """Whether the server takes a schema (None: the task has none), and who answers. Raises Surroundings."""
-        schema = self._schema()
-        try:
-            return (None if schema is None else True), self._ask_for_tokens(schema)
-        except TrialError as error:
-            if schema is None or error.type != "ServerError" or error.stops:
-                raise self._unasked(error) from None
-            refusal = error
-        try:
-            signature = self._ask_for_tokens(None)
-        except TrialError as error:
-            raise self._unasked(error) from None
-        self._around.say(f"the server takes no schema ({refusal.message}): none is sent, and the settings say so")
-        return False, signature
+    def _first_tokens(self) -> Signature:
+        """Who answers; what the server refuses of a request is left out of all that follow. Raises Surroundings."""
+        before, refusal = self._takes, ""
+        while True:
+            try:
+                signature = self._ask_for_tokens_again()
+                break
+            except TrialError as error:
+                less = self._takes.less(error)
+                if less is None:
+                    raise self._unasked(error) from None
+                self._takes, refusal = less, error.message
+        if self._takes != before:
+            self._around.say(f"the server {self._takes.without(before)}, and the settings say so ({refusal})")
+        return signature
+
+    def _ask_for_tokens_again(self) -> Signature:
+        """Who answers: a server that stumbles says nothing of what it takes, so it is asked once more, and again."""
+        for wait_s in _AGAIN_WAITS_S:
+            try:
+                return self._ask_for_tokens()
+            except TrialError as error:
+                if error.type != "ServerError" or (error.status or 0) < 500 or error.status == 501:
+                    raise
+            pause(wait_s, self._around.clock, self._around.stop)
+        return self._ask_for_tokens()
 
     def _schema(self) -> Mapping[str, JSON] | None:
         around = self._around
         return prompt_of(around.task, around.cases[0]).schema if around.task and around.cases else _PROBE_SCHEMA
 
-    def _ask_for_tokens(self, schema: Mapping[str, JSON] | None) -> Signature:
-        body = {**self._body([{"role": "user", "content": "Say yes."}], 1, schema), **self._length(_PROBE_TOKENS)}
+    def _ask_for_tokens(self) -> Signature:
+        asked = self._body([{"role": "user", "content": "Say yes."}], 1, self._schema())
+        body = {**asked, **self._length(_PROBE_TOKENS)}
         completions = Completions()
         ask(self._client, completions.dialect, _completion(body), self._now() + LOAD_S,
             SignsOfLife(self._around, f"loading {self._model.name}"))
@@ -206,9 +229,19 @@ class OpenAISystem:
         if error.type == "Unreachable":
             named_by = f"--host or {BASE_URL}" if self._around.has_flags else BASE_URL
             return NoServer(f"no server at {url} ({error.message}): start it, name another with {named_by}")
-        wants_key = error.message.startswith("HTTP 401") and self._client.address.key is None
-        hint = f"; the key goes into {API_KEY}" if wants_key else ""
+        hint = f"; the key goes into {API_KEY}" if error.status == 401 and self._client.address.key is None else ""
+        refused = [key for key in ("seed", *self._options()) if key in error.message] if refuses_request(error) else ()
+        if refused:
+            hint = f"; a module of your own can ask without {refused[0]} (README: Your own cases, task and system)"
         return Surroundings(f"{self._model.name} at {url} could not be asked: {error.stops or error.message}{hint}")
+
+    def _say_who(self, opened: Opened) -> None:
+        answered = opened.served.get("model")
+        if isinstance(answered, str) and not same_model(self._model.name, answered):
+            self._around.say(f"asked for {self._model.name}, answered by {shown_line(answered, 80)}: another name of "
+                             f"it, or another model; the report says so")
+        if opened.pinned_by == NOTHING:
+            self._around.say(self._not_pinned(opened))
 
     def _not_pinned(self, opened: Opened) -> str:
         known = ", ".join(key for key in opened.served if key != "model")
@@ -232,11 +265,22 @@ class OpenAISystem:
         pairs = [("model", before.model, now.model)]
         if self._opened.pinned_by == FINGERPRINT:
             pairs.append((FINGERPRINT, before.fingerprint, now.fingerprint))
+        else:
+            self._notice(now.fingerprint)
         for what, was, is_now in pairs:
-            if was is not None and is_now != was:
-                said = "not said" if is_now is None else shown_line(name_only(is_now), 80)
-                raise model_changed(f"the {what} of {self._model.name} is now {said}; the run began with "
-                                    f"{shown_line(name_only(was), 80)}", reply)
+            if None not in (was, is_now) and is_now != was:
+                is_, was_ = (shown_line(name_only(str(name)), 80) for name in (is_now, was))
+                raise model_changed(f"the {what} of {self._model.name} is now {is_}; the run began with {was_}", reply)
+
+    def _notice(self, fingerprint: str | None) -> None:
+        """Say once that fingerprints take turns: a service balances over several, and none names the weights."""
+        if fingerprint is None or fingerprint in self._fingerprints:
+            return
+        self._fingerprints.add(fingerprint)
+        if len(self._fingerprints) == _SEVERAL:
+            named = " and ".join(shown_line(one, 80) for one in sorted(self._fingerprints))
+            self._around.say(f"{self._model.name} answers with more than one {FINGERPRINT} ({named}): several back "
+                             f"ends of one service, or other weights; nothing pins it")
 
 
 def openai_system(name: str, options: SystemOptions) -> OpenAISystem:
@@ -246,10 +290,6 @@ def openai_system(name: str, options: SystemOptions) -> OpenAISystem:
 
 def _completion(body: Mapping[str, JSON]) -> Call:
     return Call("POST", "/chat/completions", json.dumps(body, ensure_ascii=True).encode("ascii"))
-
-
-def _by_schema(schema: Mapping[str, JSON]) -> Mapping[str, JSON]:
-    return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
 
 
 def _address(options: SystemOptions) -> Address:
@@ -270,8 +310,8 @@ def _check_model(model: Model) -> None:
     own = [key for key in _NOT_OPTIONS if key in model.options]
     if own:
         raise Unusable(f"the options of {name} hold {', '.join(own)}: the kit says that itself")
-    lengths = [model.options[key] for key in _LENGTHS if key in model.options]
+    lengths = [model.options[key] for key in LENGTHS if key in model.options]
     if not isinstance(model.options.get("temperature"), int | float) or not lengths:
         raise Unusable(f"the options of {name} need a temperature and max_tokens: defaults differ between servers")
     if not all(isinstance(length, int) and length >= 1 for length in lengths):
-        raise Unusable(f"the options of {name}: {' or '.join(_LENGTHS)} must be 1 or more")
+        raise Unusable(f"the options of {name}: {' or '.join(LENGTHS)} must be 1 or more")

@@ -58,7 +58,8 @@ class SystemOptions:
 
     `has_flags`: the door has --host and --allow-cloud, and an error may offer them.
     `task` is None where the cases are those of a question pack. `environment` holds addresses and keys by the names of
-    their variables; it never shows when this is printed.
+    their variables; it never shows when this is printed. `recorded` are the settings that a log which is gone on with
+    has of this system: what was learned of a server at the first start is not asked again (None: there are none).
     """
 
     clock: Clock
@@ -70,3 +71,4 @@ class SystemOptions:
     allow_cloud: bool = False
     has_flags: bool = True
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    recorded: Mapping[str, JSON] | None = None
