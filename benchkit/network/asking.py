@@ -13,7 +13,6 @@ from typing import Protocol
 
 from benchkit.basics.clock import Clock, StopWish
 from benchkit.basics.errors import TrialError
-from benchkit.basics.names import shown_line
 from benchkit.basics.values import Reply
 from benchkit.network.calls import Call, Ending, quoted
 from benchkit.network.exchange import Answer, Client, LineReader
@@ -30,7 +29,6 @@ REFUSED_WAITS_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Waits while a server restarts; then it is given up, for a server that is gone should end a run soon."""
 _FINAL = {401: "the server wants a key", 402: "the server wants to be paid first",
           403: "the server does not let this client in", 404: "the server does not know the model or the path"}
-_RESTS = "the server wants to be left alone for longer than a trial may take"
 _NO_CREDIT = b"insufficient_quota"
 """In the body of a 429: more waiting is of no use, for nothing is left to ask with (OpenAI and others)."""
 _IN_ORDER = (Ending.WHOLE, Ending.ENOUGH, Ending.CLOSED)
@@ -97,9 +95,10 @@ def ask(client: Client, dialect: Dialect, call: Call, deadline: float,
     except TrialError as error:
         error.retries, error.waited_s = tally.retries, tally.waited_s
         error.latency_s = answer.latency_s if answer else None
-        if error.type == "ServerBusy" and answer and asked_wait(answer.retry_after, client.clock.wall()) is not None:
-            header = f"Retry-After: {shown_line(answer.retry_after or '', 40)}"
-            error.stops_in_a_row = f"{_RESTS} ({header}): {error.message}"
+        asked_s = asked_wait(answer.retry_after, client.clock.wall()) if answer else None
+        if error.type == "ServerBusy" and asked_s is not None:
+            error.stops_in_a_row = (f"the server wants to be left alone for {asked_s:,.0f} s (Retry-After), longer "
+                                    f"than the trial may take: {error.message}")
         if error.partial is not None and client.address.holds_secret(error.partial):
             error.partial = None
         raise
