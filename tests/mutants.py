@@ -1,10 +1,10 @@
-"""Do the tests bite? Mutants of the log, made by hand: each breaks one promise, and a test must kill it.
+"""Do the tests bite? Mutants of the kit, made by hand: each breaks one promise, and a test must kill it.
 
     python3 -m tests.mutants
 
 A copy of the tree is changed in one place, and the tests named for it are run there: first on an unchanged copy,
-where they must pass, then on the mutant, where one must fail. Then the same with a part of the campaign. One line a
-mutant says which test killed it and which part; exit code 1 if one lives.
+where they must pass, then on the mutant, where one must fail. Then the same with a part of the campaign, for those of
+the log. One line a mutant says which test killed it and which part; exit code 1 if one lives.
 """
 from __future__ import annotations
 
@@ -27,14 +27,17 @@ CAMPAIGN_ROUNDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One promise broken: in a file, a text that stands there once is another. `part` of the campaign kills it, too."""
+    """One promise broken: in a file, a text that stands there once is another.
+
+    `part` of the campaign kills it, too; None for what the campaign does not play.
+    """
 
     breaks: str
     file: str
     old: str
     new: str
     tests: tuple[str, ...]
-    part: str
+    part: str | None = None
 
 
 WRITER, APPENDING = "benchkit/trial_log/writer.py", "benchkit/disk/appending.py"
@@ -69,6 +72,9 @@ MUTANTS = (
     Mutant("no lock", APPENDING,
            "                _locked(Path(path), fd, calls)\n", "",
            ("tests.test_disk_appending", "tests.test_trial_log_writer.TwoWriters"), "two writers at once"),
+    Mutant("findings rest on the judged trials alone", "benchkit/reports/comparison.py",
+           "p_worst=worst_paired_p(counts) if is_incomplete else p,", "p_worst=p,",
+           ("tests.test_reports_comparison.AgainstReferenceValues", "tests.test_benchmarks_false_findings")),
 )
 
 
@@ -119,10 +125,12 @@ def verdict_on(mutant: Mutant) -> tuple[bool, str]:
     """Whether the mutant is dead, and a line that says by which test and which part."""
     with copy_of_tree() as tree:
         change(tree, mutant)
-        test, part = failed_test(tree, mutant.tests), broken_part(tree, mutant.part)
-    is_dead = test is not None and part is not None
-    return is_dead, (f"{mutant.breaks}: killed by {test or 'NO TEST'}\n"
-                     f"    and by the campaign: {part or f'NOT BY {mutant.part}'}")
+        test = failed_test(tree, mutant.tests)
+        part = None if mutant.part is None else broken_part(tree, mutant.part)
+    is_dead = test is not None and (mutant.part is None or part is not None)
+    line = f"{mutant.breaks}: killed by {test or 'NO TEST'}"
+    return is_dead, line if mutant.part is None else (
+        f"{line}\n    and by the campaign: {part or f'NOT BY {mutant.part}'}")
 
 
 def main() -> int:

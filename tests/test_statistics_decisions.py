@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import product
 
 from benchkit.statistics.estimators import Counts
+from benchkit.statistics.intervals import paired_plus_two
 from benchkit.statistics.paired import (
     OpenValue,
     PairedCounts,
@@ -62,6 +63,14 @@ class AgainstReferenceRows(unittest.TestCase):
                 self.assertEqual(Fraction(row["mean"]), mean(pass_rate_differences(pairs)))
                 self.assertEqual(Fraction(row["p"]), paired_p(pairs, Fraction(row["allowed"])))
                 self.assertEqual(Fraction(row["p"]), worst_paired_p(pairs, Fraction(row["allowed"])))
+
+    def test_with_uneven_trials_a_fall_of_more_than_is_allowed_needs_the_interval_to_lie_below_it(self) -> None:
+        pairs = [pair(10, 9 - (case % 8 == 0), 1 + (case % 8 == 0), 1, 1, 0) for case in range(200)]
+        differences = pass_rate_differences(pairs)
+        for allowed in (Fraction(1, 20), Fraction(1, 10), Fraction(21, 200)):
+            p = paired_p(pairs, allowed)
+            self.assertGreaterEqual(p, sign_flip_p([one + allowed for one in differences]))
+            self.assertEqual(p < Fraction(1, 20), paired_plus_two(differences).high < -allowed)
 
     def test_ranks_of_a_board(self) -> None:
         for row in decisions("board_rank_values"):

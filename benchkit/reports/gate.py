@@ -14,7 +14,7 @@ from benchkit.basics.shares import as_given
 from benchkit.recordings.run_record import Totals
 from benchkit.reports.comparison import Comparison
 from benchkit.reports.figures_as_text import distance, points, probability
-from benchkit.statistics.paired import mean, paired_p, smallest_sign_flip_p, worst_paired_p
+from benchkit.statistics.paired import has_uneven_trials, mean, paired_p, smallest_sign_flip_p, worst_paired_p
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,8 @@ def _p_of_fall(comparison: Comparison, allowed: Fraction) -> tuple[Fraction, Fra
 
 
 def _p_text(comparison: Comparison, rules: Rules, p: Fraction, p_worst: Fraction) -> str:
-    method = "p by exchanging trials within each case" if p > comparison.sign_flip else "sign-flip p"
+    is_uneven = has_uneven_trials(case.counts for case in comparison.cases)
+    method = "p for unequal numbers of trials" if is_uneven else "sign-flip p"
     of = f" of a fall by at most {as_given(rules.max_drop)}" if rules.max_drop else ""
     up_to = (f" (up to {probability(p_worst, rules.alpha)} as incomplete trials go)" if any(comparison.incomplete)
              else "")

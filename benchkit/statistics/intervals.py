@@ -165,6 +165,14 @@ def open_plus_two(differences: Sequence[tuple[Fraction, Fraction]], confidence: 
     return Interval(max(-1.0, float(low) - half), min(1.0, float(high) + half))
 
 
+def plus_two_p(differences: Sequence[Fraction], mean: Fraction) -> Fraction:
+    """Two-sided p of "the mean is this", by `paired_plus_two`: 1 - the confidence at which an end of it lies there."""
+    size = len(differences) + 2
+    found = sum(differences, Fraction(0)) / size
+    variance = (sum((d * d for d in differences), Fraction(0)) + 2) / size - found**2
+    return Fraction(math.erfc(abs(float(found - mean)) / math.sqrt(2 * variance / size)))
+
+
 def headline_interval(capability: Interval, gate_failures: Interval) -> Interval:
     """Corners of capability x (1 - gate fail rate); give both at 97.5 % for 95 % together."""
     return Interval(capability.low * (1 - gate_failures.high), capability.high * (1 - gate_failures.low))

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Literal
 
 from benchkit.statistics.estimators import Counts
-from benchkit.statistics.intervals import Interval
+from benchkit.statistics.intervals import Interval, plus_two_p
 from benchkit.statistics.lattice_sums import Term, on_lattice, two_sided_tail
 
 ZERO = Fraction(0)
@@ -131,10 +131,13 @@ def paired_p(pairs: Sequence[PairedCounts], allowed: Fraction = ZERO) -> Fractio
 
     That of the sign-flip test of difference + allowed. Where the numbers of judged trials differ in any case, that
     test alone calls equal systems different: a case that fails seldom is seen to fail on the side with more trials.
-    Then it is the larger of it and of the within-case label p.
+    Then it is the larger of it and of the within-case label p (which knows no `allowed`; with one, of `plus_two_p`).
     """
-    p = sign_flip_p([difference + allowed for difference in pass_rate_differences(pairs)])
-    return max(p, label_permutation_p(pairs)) if has_uneven_trials(pairs) else p
+    differences = pass_rate_differences(pairs)
+    p = sign_flip_p([difference + allowed for difference in differences])
+    if has_uneven_trials(pairs):
+        p = max(p, label_permutation_p(pairs), plus_two_p(differences, -allowed) if allowed else ZERO)
+    return p
 
 
 def has_uneven_trials(pairs: Iterable[PairedCounts]) -> bool:
