@@ -147,5 +147,5 @@ QUICK: Mapping[str, Attack] = {
 }
 """They end by themselves."""
 
-FINAL = (401, 403, 404)
+FINAL = (401, 402, 403, 404)
 """Statuses after which no further trial can succeed: the run ends."""

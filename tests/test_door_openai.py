@@ -71,6 +71,17 @@ class OpenAIRiver(River):
         self.assertIn("n_params", told.stderr)
         self.assertEqual(len(self.server.trials()), 1)
 
+    def test_a_log_that_a_mere_fingerprint_pinned_is_refused_with_what_differs(self) -> None:
+        self.server.fingerprint = "fp_1"
+        with mock.patch("benchkit.systems.openai.pins", return_value=True):
+            self.type(self.bench("--limit 1"))
+        told = self.type(self.bench())
+        self.assertEqual((told.code, len(told.stderr.splitlines())), (2, 2), told)
+        for words in ('pinned_by: "system_fingerprint" -> "nothing"', "--changed rerun", "choose another --log"):
+            self.assertIn(words, told.stderr)
+        self.assertEqual(self.type(self.bench("--changed rerun")).code, 0)
+        self.assertEqual(len(self.server.trials()), 1 + 6)
+
     def test_a_wrong_key_is_of_the_surroundings(self) -> None:
         self.server.key = "another"
         self.refused(self.bench(), 3, "the server wants a key")

@@ -92,6 +92,9 @@ class Replies(unittest.TestCase):
                                        data(choices=[], model="", system_fingerprint=None), b"")):
             reading.take(line, float(number))
         self.assertEqual(completions.signature, Signature("m-2030", "fp_1"))
+        reading.take(data(choices=[], model="m" * 3_000_000), 9.0)
+        reading.take(b"", 9.0)
+        self.assertEqual(completions.signature, Signature("m" * 200, "fp_1"))
         completions.dialect.new_reading()
         self.assertEqual(completions.signature, Signature())
 

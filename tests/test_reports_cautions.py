@@ -36,6 +36,7 @@ class WhenAWarningStands(unittest.TestCase):
                 ("identical-outputs", replace(changed(plain, output="same"), settings=WARM)),
                 ("repeated-seeds", changed(plain, seed=7)),
                 ("cut-off-answers", changed(plain, finish="length")),
+                ("cut-off-answers", changed(plain, finish="MAX_TOKENS")),
                 ("empty-answers", changed(plain, output=" \n")),
                 ("reasoning-only-answers", changed(plain, output="", reasoning="let me think")),
                 ("never-passed", record({"A": "--"})),

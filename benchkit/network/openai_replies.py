@@ -21,6 +21,8 @@ from benchkit.network.event_stream import EventStream
 from benchkit.network.exchange import MOST_LINE_BYTES, Answer
 from benchkit.network.reply_texts import ReplyTexts, broken_off, object_of, too_long_message, unended
 
+MOST_NAME = 200
+"""Letters of a name or a fingerprint: the settings hold them."""
 _DONE = b"[DONE]"
 _SIGNS_OF_LIFE = (b"", b"null")
 _ENDS = frozenset((
@@ -59,8 +61,8 @@ class CompletionReading:
     def signature(self) -> Signature:
         """Who says that they answer, as far as it came."""
         model, fingerprint = (mended(self._said.get(key)) for key in ("model", "system_fingerprint"))
-        return Signature(model if isinstance(model, str) else None,
-                         fingerprint if isinstance(fingerprint, str) else None)
+        return Signature(model[:MOST_NAME] if isinstance(model, str) else None,
+                         fingerprint[:MOST_NAME] if isinstance(fingerprint, str) else None)
 
     def take(self, line: bytes, at: float) -> bool:
         """Take one line of the body; whether it ends the reply. Raises TrialError: BadReply, ReplyTooLarge."""

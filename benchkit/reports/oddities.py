@@ -14,6 +14,10 @@ from benchkit.recordings.run_record import Result
 _THOUGHT = re.compile("</?think>")
 
 
+_LIMITS = ("length", "max_tokens", "model_length")
+"""How servers call the end of an answer that was cut off: most, Gemini and Anthropic, Mistral."""
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """How many trials, and their cases, each once and in order."""
@@ -85,7 +89,7 @@ class OddityCount:
 
     def _take_answer(self, result: Result) -> None:
         self._answered += 1
-        if result.finish == "length":
+        if (result.finish or "").casefold() in _LIMITS:
             self._cut.take(result)
         if not (result.output or "").strip():
             (self._reasoned if (result.reasoning or "").strip() else self._blank).take(result)
