@@ -102,10 +102,10 @@ class Replies(unittest.TestCase):
 
     def test_a_line_of_another_model_is_no_part_of_the_answer(self) -> None:
         own = json.dumps({"model": "Phi:latest", **DONE}).encode()
-        self.assertTrue(ChatReading("phi:latest").take(own, 0.0))
-        self.assertTrue(ChatReading("phi:latest").take(json.dumps(DONE).encode(), 0.0))
+        self.assertTrue(ChatReading(["phi:latest"]).take(own, 0.0))
+        self.assertTrue(ChatReading(["phi:latest"]).take(json.dumps(DONE).encode(), 0.0))
         with self.assertRaises(TrialError) as caught:
-            ChatReading("gemma4:e2b").take(own, 0.0)
+            ChatReading(["gemma4:e2b"]).take(own, 0.0)
         self.assertEqual(caught.exception.type, "BadReply")
         self.assertIn("of another model", caught.exception.message)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import unittest
 from dataclasses import replace
 
+from benchkit.basics.values import Usage
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.cautions import Caution, session_differences, temperature_of
 from benchkit.reports.figures_as_text import spread
@@ -49,6 +50,9 @@ class WhenAWarningStands(unittest.TestCase):
                 ("model-not-pinned", replace(plain, settings={"pinned_by": "nothing"})),
                 ("answered-by-another-name", replace(plain, settings={"model": "toy", "served": {"model": "gemma"}})),
                 ("schema-not-sent", replace(plain, settings={"response_format": "refused by the server"})),
+                ("prompt-cut", changed(plain, usage=Usage(10, 5, None, 5000))),
+                ("context-smaller-than-asked", replace(
+                    plain, settings={"options": {"num_ctx": 8192}}, sessions=(replace(SESSION, context_length=4096),))),
                 ("machine-slept", slept)):
             with self.subTest(code=code):
                 self.assertIn(code, cautions(run))
@@ -71,6 +75,28 @@ class WhenAWarningStands(unittest.TestCase):
                                        results=(*record({"A": "+-"}).results,
                                                 *changed(record({"B": "--"}), output="x").results)))
                       ["identical-outputs"])
+
+
+class WhatAServerMadeOfThePrompt(unittest.TestCase):
+    def test_a_cut_prompt_is_told_with_what_that_rests_on(self) -> None:
+        run = record({"A": "+-", "B": "-+"})
+        usages = iter((Usage(2000, 1), Usage(1000, 1, None, 40_000), Usage(100, 1, None, 30_000), Usage()))
+        run = replace(run, results=tuple(replace(one, usage=next(usages)) for one in run.results))
+        self.assertEqual(
+            "before 2 of 4 answers the server has cut the prompt, or does not count all of it: it counted 100 tokens "
+            "where 30,000 letters were asked, and no tokenizer makes so few of so many (A, B)",
+            cautions(run)["prompt-cut"])
+
+    def test_a_context_is_held_against_what_was_asked_for_where_both_are_known(self) -> None:
+        run = record({"A": "+-"})
+        for asked, served, is_told in ((8192, (8192, 4096), True), (8192, (None, 4096), True), (8192, (8192,), False),
+                                       (4096, (8192,), False), (8192, (None,), False), (None, (4096,), False)):
+            sessions = tuple(replace(SESSION, context_length=length) for length in served)
+            settings = {"options": {} if asked is None else {"num_ctx": asked}}
+            with self.subTest(asked=asked, served=served):
+                told = cautions(replace(run, settings=settings, sessions=sessions))
+                self.assertEqual(is_told, "context of 4,096 tokens where 8,192 were asked for (num_ctx)" in told.get(
+                    "context-smaller-than-asked", ""))
 
 
 class IdenticalOutputs(unittest.TestCase):

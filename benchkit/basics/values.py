@@ -82,11 +82,15 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens, as the server counted them. `prompt_tokens` includes cached ones, `output_tokens` reasoning."""
+    """Tokens, as the server counted them. `prompt_tokens` includes cached ones, `output_tokens` reasoning.
+
+    `asked_letters`, of the prompt, are known only where the tokens are too few for them: the server has cut it.
+    """
 
     prompt_tokens: int | None = None
     output_tokens: int | None = None
     cached_tokens: int | None = None
+    asked_letters: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,14 @@ What does not live here: connections and statuses (exchange.py, asking.py), sett
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import JSON, Reply, Timings, Usage
 from benchkit.network.asking import Dialect
 from benchkit.network.calls import quoted
 from benchkit.network.exchange import Answer
+from benchkit.network.ollama_server import full_tag
 from benchkit.network.reply_texts import ReplyTexts, broken_off, object_of, too_long_message, unended
 
 _SETTING = " (option num_ctx)"
@@ -23,11 +24,12 @@ _ENDS = ("stop", "length", "load", "unload")
 class ChatReading:
     """One reply of /api/chat, streamed or not. `sent_at` of the answer gives the first token its time.
 
-    `model` is the tag that was asked: a line that names another one is no part of the answer (None: any will do).
+    `names` are those of the model that was asked: a line that names another one is no part of the answer (none: any
+    will do).
     """
 
-    def __init__(self, model: str | None = None) -> None:
-        self._model = None if model is None else model.casefold()
+    def __init__(self, names: Collection[str] = ()) -> None:
+        self._names = frozenset(full_tag(name).casefold() for name in names)
         self._texts = ReplyTexts()
         self._last: Mapping[str, JSON] | None = None
         self._error: str | None = None
@@ -86,7 +88,7 @@ class ChatReading:
         return done
 
     def _is_of_another(self, model: JSON) -> bool:
-        return self._model is not None and isinstance(model, str) and model.casefold() != self._model
+        return bool(self._names) and isinstance(model, str) and full_tag(model).casefold() not in self._names
 
 
 def _text(message: Mapping[str, JSON], key: str) -> str:
@@ -126,6 +128,6 @@ CHAT = Dialect(ChatReading, _too_long)
 """How replies of /api/chat are read, whatever model they name."""
 
 
-def chat_with(model: str) -> Dialect:
-    """How replies of /api/chat are read if this model was asked."""
-    return Dialect(lambda: ChatReading(model), _too_long)
+def chat_with(*names: str) -> Dialect:
+    """How replies of /api/chat are read if the model of these names was asked."""
+    return Dialect(lambda: ChatReading(names), _too_long)

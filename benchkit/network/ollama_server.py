@@ -18,6 +18,7 @@ from benchkit.network.looking import NoAnswer, json_fields, tokens_of, what_came
 OLDEST = (0, 13, 0)
 """Older versions take no notice of `truncate: false` and `shift: false`, and cut a long prompt without a word."""
 _NUMBERS = re.compile(r"v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
+_CLOUD = re.compile(r"[:-]cloud\Z", re.IGNORECASE)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _LOOK_S = 10.0
 _TAGS, _PS = Call("GET", "/api/tags"), Call("GET", "/api/ps")
@@ -25,12 +26,25 @@ _TAGS, _PS = Call("GET", "/api/tags"), Call("GET", "/api/ps")
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A model as a server lists it. `remote` is where it really runs, if not on the server."""
+    """A model as a server lists it. `remote` is where it runs if not there, `remote_model` its name in that place."""
 
     tag: str
     digest: str
     details: Mapping[str, JSON]
     remote: str | None = None
+    remote_model: str | None = None
+
+    @property
+    def runs_elsewhere(self) -> bool:
+        """Whether the server only passes on what is asked of it."""
+        return self.remote is not None or is_cloud_name(self.tag)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What its replies may call it: a model that runs elsewhere answers under its name there, without `cloud`."""
+        if not self.runs_elsewhere:
+            return (self.tag,)
+        return tuple(filter(None, (self.tag, _CLOUD.sub("", self.tag), self.remote_model)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +62,7 @@ def full_tag(name: str) -> str:
 
 def is_cloud_name(tag: str) -> bool:
     """Whether the name says that the model runs elsewhere."""
-    return tag.endswith((":cloud", "-cloud"))
+    return _CLOUD.search(tag) is not None
 
 
 def version_of(client: Client, named_by: str = "--host or OLLAMA_HOST") -> str:
@@ -120,9 +134,10 @@ def _models_in(answer: Answer, call: Call) -> list[Mapping[str, JSON]]:
 
 def _served(entry: Mapping[str, JSON]) -> Served:
     digest = str(entry.get("digest", "")).removeprefix("sha256:")
-    remote = str(entry.get("remote_host") or entry.get("remote_model") or "") or None
+    remote_model = str(entry.get("remote_model") or "") or None
+    remote = str(entry.get("remote_host") or "") or remote_model
     return Served(full_tag(str(entry.get("name") or entry.get("model") or "")),
-                  digest if _DIGEST.fullmatch(digest) else "", _details(entry), remote)
+                  digest if _DIGEST.fullmatch(digest) else "", _details(entry), remote, remote_model)
 
 
 def _details(entry: Mapping[str, JSON]) -> Mapping[str, JSON]:

@@ -16,6 +16,7 @@ from benchkit.trial_log import parts
 from benchkit.trial_log.lines import STOP_REASONS
 
 USAGE_SHAPE: Mapping[str, JSON] = dict.fromkeys(parts.USAGE_FIELDS, HOLE)
+ASKED_USAGE_SHAPE: Mapping[str, JSON] = {**USAGE_SHAPE, parts.ASKED: HOLE}
 TIMINGS_SHAPE: Mapping[str, JSON] = dict.fromkeys(parts.TIMINGS_FIELDS, HOLE)
 ERROR_SHAPE: Mapping[str, JSON] = dict.fromkeys(parts.ERROR_FIELDS, HOLE)
 
@@ -72,9 +73,9 @@ def task_of(fields: Fields) -> TaskName:
 
 
 def usage_texts(usage: Usage) -> tuple[str, ...]:
-    """What fills USAGE_SHAPE, in its order."""
-    return (number_of(usage.prompt_tokens), number_of(usage.output_tokens),
-            number_of(usage.cached_tokens))
+    """What fills USAGE_SHAPE, in its order; or ASKED_USAGE_SHAPE."""
+    counts = number_of(usage.prompt_tokens), number_of(usage.output_tokens), number_of(usage.cached_tokens)
+    return counts if usage.asked_letters is None else (*counts, number_of(usage.asked_letters))
 
 
 def timings_texts(timings: Timings) -> tuple[str, ...]:
@@ -90,7 +91,7 @@ def error_texts(error: ErrorFacts) -> tuple[str, ...]:
 
 def usage_of(fields: Fields) -> Usage:
     """Tokens from their wire form, nothing missing or unknown; ValueError names the field."""
-    fields.has_exactly(USAGE_SHAPE.keys())
+    fields.has_exactly(USAGE_SHAPE.keys(), optional=(parts.ASKED,))
     return parts.usage_of(fields)
 
 

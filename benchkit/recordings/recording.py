@@ -90,7 +90,9 @@ def _form(names: tuple[str, ...], measures: Mapping[str, JSON], more: tuple[str,
     return form_of({**shape, **measures, **dict.fromkeys(more, HOLE)}, 4)
 
 
-_REPLY, _SLEPT_REPLY = _form(_HEAD + _ANSWER, _MEASURES), _form(_HEAD + _ANSWER, _MEASURES, _SLEPT)
+_REPLIES = {(asked, slept): _form(_HEAD + _ANSWER, {**_MEASURES, "usage": shape}, more)
+            for asked, shape in ((False, pieces.USAGE_SHAPE), (True, pieces.ASKED_USAGE_SHAPE))
+            for slept, more in ((False, ()), (True, _SLEPT))}
 _FAILURE = _form((*_HEAD, "error"), _FAILURE_MEASURES)
 _SLEPT_FAILURE = _form((*_HEAD, "error"), _FAILURE_MEASURES, _SLEPT)
 _NOT_RUN = form_of({"trial": HOLE, "seed": HOLE, "error": {"type": "NotRun", "message": HOLE}}, 4)
@@ -135,7 +137,7 @@ def _trial_text(trial: RecordedTrial) -> str:
     tail = (number_of(outcome.latency_s), trial.attempts, outcome.retries, truth_of(trial.cold), *slept)
     if isinstance(outcome, Reply):
         answer = (text_of(outcome.output), text_of(outcome.finish), text_of(outcome.reasoning))
-        return (_SLEPT_REPLY if slept else _REPLY) % (
+        return _REPLIES[outcome.usage.asked_letters is not None, bool(slept)] % (
             *head, *answer, *pieces.usage_texts(outcome.usage), *pieces.timings_texts(outcome.timings), *tail)
     return (_SLEPT_FAILURE if slept else _FAILURE) % (*head, *pieces.error_texts(outcome.error), *tail)
 

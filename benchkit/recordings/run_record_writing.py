@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from benchkit.basics.indented import HOLE, form_of, indented, line_form_of, number_of, on_one_line, text_of, truth_of
-from benchkit.basics.values import JSON
+from benchkit.basics.values import JSON, Usage
 from benchkit.disk.whole_files import refuse_other, write_whole
 from benchkit.recordings import pieces
 from benchkit.recordings.run_record import Counting, JudgedCase, Result, RunRecord, Tally, Totals
@@ -35,15 +35,18 @@ class _Layout:
     result: str
     slept_result: str
     usage: str
+    asked_usage: str
     timings: str
     error: str
     inner_level: int
 
 
 _INDENTED = _Layout(form_of(_RESULT, 2), form_of(_SLEPT_RESULT, 2), form_of(pieces.USAGE_SHAPE, 3),
-                    form_of(pieces.TIMINGS_SHAPE, 3), form_of(pieces.ERROR_SHAPE, 3), 3)
+                    form_of(pieces.ASKED_USAGE_SHAPE, 3), form_of(pieces.TIMINGS_SHAPE, 3),
+                    form_of(pieces.ERROR_SHAPE, 3), 3)
 _ON_A_LINE = _Layout(line_form_of(_RESULT), line_form_of(_SLEPT_RESULT), line_form_of(pieces.USAGE_SHAPE),
-                     line_form_of(pieces.TIMINGS_SHAPE), line_form_of(pieces.ERROR_SHAPE), 0)
+                     line_form_of(pieces.ASKED_USAGE_SHAPE), line_form_of(pieces.TIMINGS_SHAPE),
+                     line_form_of(pieces.ERROR_SHAPE), 0)
 
 
 def keep_run_record(path: Path, record: RunRecord) -> Tally:
@@ -108,13 +111,18 @@ def _result_text(result: Result, layout: _Layout) -> str:
         "null" if result.explain is None else _inner_text(dict(result.explain), level),
         text_of(result.output), text_of(result.finish), text_of(result.reasoning),
         "null" if result.error is None else layout.error % pieces.error_texts(result.error),
-        "null" if result.usage is None else layout.usage % pieces.usage_texts(result.usage),
+        "null" if result.usage is None else _usage_text(result.usage, layout),
         "null" if result.timings is None else layout.timings % pieces.timings_texts(result.timings),
         number_of(result.latency_s), number_of(result.recorded_latency_s),
         result.attempts, result.retries, truth_of(result.cold))
     if result.slept_s is None:
         return layout.result % texts
     return layout.slept_result % (*texts, number_of(result.slept_s))
+
+
+def _usage_text(usage: Usage, layout: _Layout) -> str:
+    form = layout.usage if usage.asked_letters is None else layout.asked_usage
+    return form % pieces.usage_texts(usage)
 
 
 @lru_cache(maxsize=1024)

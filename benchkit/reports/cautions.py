@@ -106,6 +106,26 @@ def _odd_answers(run: Run) -> Iterator[Caution]:
                 f"{found.count:,} of {count_of(odd.answered, 'answer')} {words} ({names_of(found.cases)})"))
 
 
+def _cut_prompts(run: Run) -> Iterator[Caution]:
+    found, worst = run.tally.oddities.prompts, run.tally.oddities.worst_prompt
+    if found.count:
+        yield Caution("prompt-cut", (
+            f"before {found.count:,} of {count_of(run.tally.oddities.answered, 'answer')} the server has cut the "
+            f"prompt, or does not count all of it: it counted {worst.prompt_tokens or 0:,} tokens where "
+            f"{worst.asked_letters or 0:,} letters were asked, and no tokenizer makes so few of so many "
+            f"({names_of(found.cases)})"))
+
+
+def _small_context(run: Run) -> Iterator[Caution]:
+    options = run.record.settings.get("options")
+    asked = options.get("num_ctx") if isinstance(options, Mapping) else None
+    lengths = [one.context_length for one in run.record.sessions if one.context_length is not None]
+    if isinstance(asked, int) and lengths and min(lengths) < asked:
+        yield Caution("context-smaller-than-asked", (
+            f"the server loaded the model with a context of {min(lengths):,} tokens where {asked:,} were asked for "
+            f"(num_ctx): longer prompts fail, and answers are cut off earlier"))
+
+
 def _never_passed(run: Run) -> Iterator[Caution]:
     never = [case.case.id for case in run.tally.cases if state(case.counts) is State.STABLE_FAIL]
     if never:
@@ -226,7 +246,6 @@ def temperature_of(settings: Mapping[str, JSON]) -> float | None:
 
 
 _FINDERS: tuple[Callable[[Run], Iterator[Caution]], ...] = (
-    _check_raises,
-    _above_k_max, _identical_outputs, _repeated_seeds, _odd_answers, _never_passed, _several_attempts, _sessions,
-    _not_pinned, _another_name, _schema_not_sent, _short_percentiles, _queue, _several_hosts,
-    _slept)
+    _check_raises, _above_k_max, _identical_outputs, _repeated_seeds, _odd_answers, _cut_prompts, _small_context,
+    _never_passed, _several_attempts, _sessions, _not_pinned, _another_name, _schema_not_sent, _short_percentiles,
+    _queue, _several_hosts, _slept)

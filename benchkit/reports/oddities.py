@@ -1,5 +1,5 @@
 """What is odd about trials, counted over a run: answers that are cut, empty, reasoning only or mixed with thoughts,
-and trials in which the machine slept; and how many rounds of trials are complete.
+prompts that the server cut, and trials in which the machine slept; and how many rounds of trials are complete.
 
 What does not live here: what a reader is told of it (cautions.py).
 """
@@ -9,6 +9,7 @@ import re
 from array import array
 from dataclasses import dataclass
 
+from benchkit.basics.values import Usage
 from benchkit.recordings.run_record import Result
 
 _THOUGHT = re.compile("</?think>")
@@ -37,7 +38,8 @@ class Rounds:
 @dataclass(frozen=True, slots=True)
 class Oddities:
     """Of `answered` trials with an output: those `cut` at the length limit, those that are `blank`, or empty behind
-    reasoning, those with tags of `thinking`. `slept` are trials during which the machine slept,
+    reasoning, those with tags of `thinking`; `prompts` are those with too few tokens for what was asked, `worst_prompt`
+    the tokens of the one with most letters a token. `slept` are trials during which the machine slept,
     `longest_sleep_s` the longest of them.
     """
 
@@ -46,6 +48,8 @@ class Oddities:
     blank: Found
     reasoned: Found
     thinking: Found
+    prompts: Found
+    worst_prompt: Usage
     slept: Found
     longest_sleep_s: float
     rounds: Rounds
@@ -71,7 +75,9 @@ class OddityCount:
 
     def __init__(self, trials: int) -> None:
         self._answered, self._longest_sleep_s = 0, 0.0
-        self._cut, self._blank, self._reasoned, self._thinking, self._slept = (_Finding() for _ in range(5))
+        self._cut, self._blank, self._reasoned, self._thinking, self._prompts, self._slept = (
+            _Finding() for _ in range(6))
+        self._worst_prompt = Usage()
         self._rounds = _RoundCount(trials)
 
     def begin(self) -> None:
@@ -95,11 +101,20 @@ class OddityCount:
             (self._reasoned if (result.reasoning or "").strip() else self._blank).take(result)
         if _THOUGHT.search(result.output or ""):
             self._thinking.take(result)
+        if result.usage is not None and result.usage.asked_letters is not None:
+            self._prompts.take(result)
+            self._worst_prompt = max(self._worst_prompt, result.usage, key=_letters_a_token)
 
     def oddities(self) -> Oddities:
         """What was counted."""
-        return Oddities(self._answered, self._cut.found(), self._blank.found(), self._reasoned.found(),
-                        self._thinking.found(), self._slept.found(), self._longest_sleep_s, self._rounds.rounds())
+        return Oddities(
+            self._answered, self._cut.found(), self._blank.found(), self._reasoned.found(), self._thinking.found(),
+            self._prompts.found(), self._worst_prompt, self._slept.found(), self._longest_sleep_s,
+            self._rounds.rounds())
+
+
+def _letters_a_token(usage: Usage) -> float:
+    return (usage.asked_letters or 0) / max(1, usage.prompt_tokens or 0)
 
 
 class _RoundCount:

@@ -57,6 +57,7 @@ class Progress:
         self._unjudged: deque[TrialLine] = deque()
         self._counts: Counter[str] = Counter()
         self._outputs = self._empty = 0
+        self._has_cut_prompts = False
         self._start: float | None = None
         self._current: Cell | None = None
         self._ended = threading.Event()
@@ -88,9 +89,19 @@ class Progress:
         self._outputs += 1
         self._empty += not line.outcome.output
         if self._outputs == self._empty == EMPTY_OUTPUTS:
-            if self._screen is not None:
-                self._screen.clear()
-            self._around.say(ALL_EMPTY)
+            self._say(ALL_EMPTY)
+        usage = line.outcome.usage
+        if usage.asked_letters is not None and not self._has_cut_prompts:
+            self._has_cut_prompts = True
+            case = shown_line(line.cell.case, LONGEST_CURRENT)
+            self._say(f"{case}: the server counted {usage.prompt_tokens or 0:,} tokens where {usage.asked_letters:,} "
+                      f"letters were asked: it has cut the prompt, or does not count all of it; a longer context at "
+                      f"the server would keep it whole")
+
+    def _say(self, text: str) -> None:
+        if self._screen is not None:
+            self._screen.clear()
+        self._around.say(text)
 
     def line(self, columns: int | None = None) -> str:
         """Where the run stands, in one line; in few columns the id of the case gives way, then the rate."""

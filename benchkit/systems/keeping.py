@@ -5,12 +5,14 @@ of the user gives the right types (guarding.py), and the lines themselves (trial
 """
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import TypeVar
 
 from benchkit.basics.canonical import canonical
 from benchkit.basics.errors import TrialError
-from benchkit.basics.values import Reply, Request, Timings, Usage
+from benchkit.basics.values import Message, Reply, Request, Timings, Usage
 from benchkit.network.asking import MOST_TEXT_BYTES, too_large
 from benchkit.systems.system import Loaded, System
 
@@ -20,6 +22,11 @@ MOST_SECONDS = 1e9
 MOST_FINISH, MOST_MESSAGE = 200, 2000
 """Letters of the word that ends a reply, and of what is told of an error."""
 MOST_DETAILS_BYTES = 64 * 1024
+MOST_LETTERS_A_TOKEN, FEWEST_LETTERS = 16, 2000
+"""No tokenizer makes so few tokens of a longer text. English has 4 to 5 letters a token, and half as many again where
+200,000 tokens may be of several words (a third fewer tokens: Liu and others 2025, arXiv 2503.13423); other scripts have
+fewer. Only runs of one letter have more, up to 128 spaces a token: they are counted once."""
+_RUN = re.compile(r"(\s)\s+|(\S)\2+")
 Number = TypeVar("Number", int, float)
 
 
@@ -40,7 +47,7 @@ def answered(system: System, request: Request) -> Reply:
         raise too_long
     return replace(
         reply, finish=None if reply.finish is None else _cut(reply.finish, MOST_FINISH),
-        usage=Usage(**{one.name: _known(getattr(reply.usage, one.name), MOST_COUNT) for one in fields(Usage)}),
+        usage=_usage_of(reply.usage, request.messages),
         timings=Timings(**{one.name: _known(getattr(reply.timings, one.name), MOST_SECONDS)
                            for one in fields(Timings)}),
         latency_s=_known(reply.latency_s, MOST_SECONDS), retries=_known(reply.retries, MOST_COUNT) or 0,
@@ -53,6 +60,26 @@ def kept_of(loaded: Loaded) -> Loaded:
     if details is not None and len(canonical(details)) > MOST_DETAILS_BYTES:
         details = None
     return replace(loaded, context_length=_known(loaded.context_length, MOST_COUNT), details=details)
+
+
+def _usage_of(given: Usage, messages: Sequence[Message]) -> Usage:
+    usage = Usage(**{one.name: _known(getattr(given, one.name), MOST_COUNT) for one in fields(Usage)})
+    return replace(usage, asked_letters=_letters_beyond(usage, messages))
+
+
+def _letters_beyond(usage: Usage, messages: Sequence[Message]) -> int | None:
+    """The letters of a prompt that has too few tokens for them, a run of one letter or of white space counted once.
+
+    None where the tokens may be all of it, or are not known. Cached ones are added: some servers count them apart.
+    """
+    if usage.prompt_tokens is None:
+        return None
+    most = max(FEWEST_LETTERS, MOST_LETTERS_A_TOKEN * (usage.prompt_tokens + (usage.cached_tokens or 0)))
+    texts = [message["content"] for message in messages]
+    if sum(map(len, texts)) <= most:
+        return None
+    letters = sum(len(_RUN.sub(r"\1\2", text)) for text in texts)
+    return letters if letters > most else None
 
 
 def _fit(error: TrialError) -> None:

@@ -21,6 +21,7 @@ from benchkit.network.looking import NoAnswer
 from benchkit.network.ollama_replies import chat_with
 from benchkit.network.ollama_server import (
     Installed,
+    Running,
     Served,
     find,
     full_tag,
@@ -39,6 +40,8 @@ GENERAL_OPTIONS: Mapping[str, JSON] = {
     "num_predict": 1024}
 """For any task: room for a long prompt, and an end for small models that would run on for ever."""
 _MOST_NAMES_SHOWN = 20
+_REFUSALS = ("ServerError", "BrokenReply")
+"""What a server answers that is there and loads nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ class OllamaSystem:
         if given is None:
             given, given_as = options.environment.get("OLLAMA_HOST", ""), "OLLAMA_HOST"
         self._model = replace(model, tag=full_tag(model.tag))
-        self._dialect = chat_with(self._model.tag)
+        self._dialect, self._is_remote = chat_with(self._model.tag), False
         self._around = options
         self._client = Client(address_of(given, given_as), options.clock, options.stop)
         self._installed = Installed(self._client)
@@ -87,6 +90,8 @@ class OllamaSystem:
         self._check_digest(served)
         if served.remote:
             self._check_cloud(f"at {shown_line(served.remote, 80)}")
+        self._is_remote = served.runs_elsewhere
+        self._dialect = chat_with(*served.names)
         self._digest = served.digest
         return {"server": "ollama", "server_version": version}
 
@@ -107,12 +112,16 @@ class OllamaSystem:
             ask(self._client, self._dialect, _chat(self._body((), {})), start + LOAD_S,
                 SignsOfLife(self._around, f"loading {self._model.tag}"))
         except TrialError as error:
-            raise Surroundings(f"{self._model.tag} could not be loaded: {error.stops or error.message}") from None
+            if not self._is_remote or error.stops or error.type not in _REFUSALS:
+                raise Surroundings(f"{self._model.tag} could not be loaded: {error.stops or error.message}") from None
+            self._around.say(f"{self._model.tag} runs elsewhere, so nothing has to be loaded; the opening chat failed, "
+                             f"and the run goes on: {error.message}")
         load_s = self._now() - start
         try:
             found = running(self._client, self._model.tag, self._now() + CHECK_S)
         except NoAnswer:
             found = None  # the model is there; how long its context is stays unknown
+        self._hold_against_what_was_asked(found)
         return Loaded(load_s, found.context_length, found.details) if found else Loaded(load_s)
 
     def answer(self, request: Request) -> Reply:
@@ -131,6 +140,13 @@ class OllamaSystem:
     def _body(self, messages: Sequence[Message], more_options: Mapping[str, JSON]) -> dict[str, JSON]:
         return {"model": self._model.tag, "messages": messages, **FIXED,
                 "options": {**self._model.options, **more_options}}
+
+    def _hold_against_what_was_asked(self, found: Running | None) -> None:
+        """Say so if the model was loaded with less context than was asked for: it has no more, or memory has not."""
+        length, asked = found.context_length if found else None, self._model.options["num_ctx"]
+        if length is not None and isinstance(asked, int | float) and length < asked:
+            self._around.say(f"{self._model.tag} is loaded with a context of {length:,} tokens, and {asked:,} were "
+                             f"asked for (num_ctx): longer prompts will fail, and answers are cut off earlier")
 
     def _check_cloud(self, where: str) -> None:
         if not self._around.allow_cloud:

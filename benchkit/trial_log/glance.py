@@ -25,13 +25,14 @@ _HEX_16 = r"[0-9a-f]{16}"
 _TEXT_OR_NULL, _COUNT_OR_NULL, _SECONDS_OR_NULL = f"(?:null|{_TEXT})", f"(?:null|{_COUNT})", f"(?:null|{_SECONDS})"
 
 
-def _object_of(value: str, *names: str) -> str:
-    return r"\{" + ",".join(f'"{name}":{value}' for name in names) + r"\}"
+def _object_of(value: str, *names: str, begins: str = "") -> str:
+    return r"\{" + begins + ",".join(f'"{name}":{value}' for name in names) + r"\}"
 
 
 _ERROR = rf'\{{"message":{_TEXT},"partial":{_TEXT_OR_NULL},"type":"({"|".join(ERROR_TYPES)})"\}}'
 _TIMINGS = _object_of(_SECONDS_OR_NULL, "first_token_s", "load_s", "other_s", "output_s", "prompt_s")
-_USAGE = _object_of(_COUNT_OR_NULL, "cached_tokens", "output_tokens", "prompt_tokens")
+_USAGE = _object_of(_COUNT_OR_NULL, "cached_tokens", "output_tokens", "prompt_tokens",
+                    begins=f'(?:"asked_letters":{_COUNT},)?')
 _HEAD = rf'\{{"attempt":({_COUNT}),"case":({_TEXT}),'
 _MIDDLE = rf'"kind":"trial","latency_s":{_SECONDS_OR_NULL},"n":({_COUNT}),'
 _BINDING = rf'"request":"{_HEX_16}","retries":{_COUNT},"seed":({_COUNT}),"session":"({_HEX_16})",'

@@ -13,6 +13,8 @@ from benchkit.basics.values import JSON, ErrorFacts, TaskName, Timings, Usage
 TASK_FIELDS = ("module", "name", "version")
 ERROR_FIELDS = ("type", "message", "partial")
 USAGE_FIELDS = ("prompt_tokens", "output_tokens", "cached_tokens")
+ASKED = "asked_letters"
+"""The field of token counts that is written only where there is something to say."""
 TIMINGS_FIELDS = ("load_s", "prompt_s", "output_s", "first_token_s", "other_s")
 
 
@@ -33,7 +35,8 @@ def fields_of_error(error: ErrorFacts) -> dict[str, JSON]:
 
 def fields_of_usage(usage: Usage) -> dict[str, JSON]:
     """The wire form of token counts."""
-    return {name: getattr(usage, name) for name in USAGE_FIELDS}
+    fields: dict[str, JSON] = {name: getattr(usage, name) for name in USAGE_FIELDS}
+    return fields if usage.asked_letters is None else {**fields, ASKED: usage.asked_letters}
 
 
 def fields_of_timings(timings: Timings) -> dict[str, JSON]:
@@ -53,7 +56,7 @@ def error_of(fields: Fields, types: Collection[str] = ERROR_TYPES) -> ErrorFacts
 
 def usage_of(fields: Fields) -> Usage:
     """Token counts from their wire form, what is not there unknown; ValueError names the field."""
-    return Usage(**{name: fields.integer_or_none(name) for name in USAGE_FIELDS if name in fields})
+    return Usage(**{name: fields.integer_or_none(name) for name in (*USAGE_FIELDS, ASKED) if name in fields})
 
 
 def timings_of(fields: Fields) -> Timings:
