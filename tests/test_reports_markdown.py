@@ -30,6 +30,12 @@ def table_with(text: str, title: str) -> Table:
     return next(table for table in tables(text) if title in table.titles)
 
 
+def told(text: str, pattern: str) -> int:
+    """The number that a pattern finds; 0 where it finds none."""
+    found = re.search(pattern, text, re.MULTILINE)
+    return int(found.group(1).replace(",", "")) if found else 0
+
+
 def sections(text: str) -> list[str]:
     """The titles of a report, in order."""
     return re.findall(r"^#+ (.*)$", text, re.MULTILINE)
@@ -172,6 +178,35 @@ class LongLists(unittest.TestCase):
         for runs in (1, 3):
             with self.subTest(runs=runs):
                 self.assertLess(len(markdown(*[large] * runs)), GITHUB_COMMENT)
+
+    def test_any_number_of_runs_and_pairs_fits_and_what_was_dropped_is_counted(self) -> None:
+        marks = ("++++++++++", "+++++-++++", "----------", "+-++-+-+++")
+        run = record({f"a-case-with-quite-a-long-name-{number:04}": marks[number % 4] for number in range(24)})
+        for runs in (2, 6, 16):
+            text = markdown(*[run] * runs, names=" ".join(f"run{number}" for number in range(runs)))
+            with self.subTest(runs=runs):
+                self.assertLessEqual(len(text), GITHUB_COMMENT)
+                self.assertEqual(text.count("<details>"), text.count("</details>"))
+                pairs, named = runs * (runs - 1) // 2, len(tables(text)[1].rows)
+                self.assertEqual(pairs, named + told(text, r"^and ([\d,]+) more pairs?$"))
+                self.assertEqual(pairs, text.count("\n#### ") + told(text, "([\\d,]+) detailed pairs?"))
+                self.assertEqual(runs, text.count("<summary>All of") + told(text, "([\\d,]+) detailed runs?"))
+                self.assertEqual(runs, len(re.findall("^## `", text, re.MULTILINE)))
+
+    def test_nothing_that_a_stranger_writes_makes_it_longer(self) -> None:
+        sessions = [replace(SESSION, environment={f"{number}-{'@' * 99}": number for number in range(200)}), SESSION]
+        run = record({"@" * 200 + str(number): "-" for number in range(20)}, sessions=sessions)
+        for runs in (1, 2):
+            text = markdown(*[run] * runs)
+            self.assertLessEqual(len(text), GITHUB_COMMENT)
+            self.assertIn("\nThe rest is left out: the report is longer than a comment may be.", text[-140:])
+
+    def test_cases_that_may_have_regressed_are_named_in_code_of_nobody_and_not_without_end(self) -> None:
+        names = [f"<b>@team-{number}</b>" for number in range(300)]
+        text = markdown(record(dict.fromkeys(names, "++")), record(dict.fromkeys(names, "+n"), {"temperature": 0.5}))
+        self.assertIn("300 cases may have regressed", text)
+        self.assertNotIn("<b>", without_code(text))
+        self.assertIn("and 250 more", text)
 
 
 class SeveralRuns(unittest.TestCase):

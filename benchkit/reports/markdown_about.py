@@ -12,7 +12,7 @@ from benchkit.basics.names import count_of
 from benchkit.pages.markdown import Markdown, bullets, code, folded, paragraph, table, words
 from benchkit.reports.circumstances import ending_of, hardware_of, limits_of
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, per_second, seconds
-from benchkit.reports.markdown_parts import FEW_ROWS, LONGEST_TEXT, left, own, right
+from benchkit.reports.markdown_parts import FEW_ROWS, LONGEST_TEXT, cut_table, left, own, right
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import LatencyColumn, tokens_told
 from benchkit.statistics.percentiles import PERCENTS
@@ -78,9 +78,9 @@ def _sessions(run: RunReport) -> Markdown:
 
 
 def _settings(run: RunReport) -> Markdown:
-    names = sorted(run.record.settings)[:2 * FEW_ROWS]
-    return table([left("setting"), left("value")], (
-        [code(name, LONGEST_TEXT), code(canonical(run.record.settings[name]), LONGEST_TEXT)] for name in names))
+    return cut_table("setting", [left("setting"), left("value")], [
+        [code(name, LONGEST_TEXT), code(canonical(run.record.settings[name]), LONGEST_TEXT)]
+        for name in sorted(run.record.settings)], 2 * FEW_ROWS)
 
 
 def footer(labels: Sequence[str]) -> Markdown:

@@ -51,6 +51,9 @@ def failure_part(run: RunReport) -> Iterator[Markdown]:
         yield paragraph(own(f"{MANY_REASONS[0].upper()}{MANY_REASONS[1:]}."))
     for confusion in run.confusions[:MOST_CONFUSIONS]:
         yield _confusion(confusion)
+    if len(run.confusions) > MOST_CONFUSIONS:
+        yield paragraph(own(f"Such tables of {count_of(len(run.confusions) - MOST_CONFUSIONS, 'more check')} are not "
+                            "shown."))
 
 
 def _confusion(confusion: Confusion) -> Markdown:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from benchkit.basics.names import count_of
 from benchkit.basics.shares import as_given
-from benchkit.pages.markdown import Markdown, bullets, code, folded, heading, paragraph, strong, table, warning, words
+from benchkit.pages.markdown import Markdown, bullets, code, folded, heading, paragraph, strong, warning, words
 from benchkit.reports.case_differences import CaseDifference, Outcome
 from benchkit.reports.case_rows import in_state, never_passed
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
@@ -23,7 +23,7 @@ from benchkit.reports.figures_as_text import (
     rate,
     share,
 )
-from benchkit.reports.markdown_parts import FEW_ROWS, LONGEST_NAME, cut_table, left, own, right
+from benchkit.reports.markdown_parts import FEW_ROWS, LONGEST_NAME, Room, cut_table, left, left_out, own, right
 from benchkit.reports.pair_numbers import latency_text, p_text, regression_facts
 from benchkit.reports.pair_words import verdict_of
 from benchkit.reports.repeats import Repeat
@@ -31,12 +31,13 @@ from benchkit.reports.text_cases import passed_cell
 from benchkit.statistics.estimators import State
 
 
-def overview(beside: SideBySide) -> Iterator[Markdown]:
+def overview(beside: SideBySide, most: int) -> Iterator[Markdown]:
     """Heading and table of all runs, best ranks possible in it."""
     yield heading(2, own(f"{len(beside.runs)} runs"))
     columns = [left("run"), left("system"), right("rank"), right("`pass^1` %"), right("`pass^k` %"), right("k"),
                right("flaky"), right("no pass"), right("incomplete"), right("warnings")]
-    yield table(columns, (_overview_row(beside, place) for place in range(len(beside.runs))))
+    rows = [_overview_row(beside, place) for place in range(len(beside.runs))]
+    yield cut_table("run", columns, rows, most)
 
 
 def _overview_row(beside: SideBySide, place: int) -> list[Markdown]:
@@ -48,7 +49,7 @@ def _overview_row(beside: SideBySide, place: int) -> list[Markdown]:
             own(NOT_AVAILABLE if rank is None else str(rank)), *rates, *(own(number(count)) for count in counts)]
 
 
-def pairs_part(beside: SideBySide, most: int) -> Iterator[Markdown]:
+def pairs_part(beside: SideBySide, room: Room) -> Iterator[Markdown]:
     """All compared pairs in a table, then what each of them hides, then the pairs that are not compared."""
     compared = [(pair, pair.comparison) for pair in beside.pairs if pair.comparison is not None]
     if compared:
@@ -56,16 +57,17 @@ def pairs_part(beside: SideBySide, most: int) -> Iterator[Markdown]:
         columns = [left("base"), left("candidate"), right("cases"), right("base %"), right("candidate %"),
                    right("difference"), right("95 %"), right("p"), right("p, Holm"), left("won, lost, tied"),
                    right("regressions")]
-        yield table(columns, (_pair_row(beside, pair, found) for pair, found in compared))
+        yield cut_table("pair", columns, [_pair_row(beside, pair, found) for pair, found in compared], room.named)
         yield paragraph(own(
             "Means of `pass^1` over the cases in which both judged a trial; difference: points, candidate minus base; "
             "p: exact sign-flip test, or exchanging trials within each case where that is larger and the numbers of "
             "judged trials differ; Holm: with incomplete trials against who is ahead, corrected for "
             f"{count_of(beside.tests, 'pair')}; "
             "regression: a case that passed every time and does not any more."))
-    for pair, found in compared:
-        yield from _details(beside, pair, found, most)
-    yield from _not_compared(beside)
+    for pair, found in compared[:room.told]:
+        yield from _details(beside, pair, found, room.pair_rows)
+    yield from left_out(len(compared) - room.told, "detailed pair")
+    yield from _not_compared(beside, room.named)
 
 
 def _pair_row(beside: SideBySide, pair: Pair, found: Comparison) -> list[Markdown]:
@@ -86,16 +88,16 @@ def _details(beside: SideBySide, pair: Pair, found: Comparison, most: int) -> It
     yield heading(4, candidate, own("against"), base)
     yield paragraph(verdict_of(beside, pair).text)
     yield warning(words(code(caution.code), caution.text) for caution in found.cautions)
-    yield bullets(_facts(found))
+    yield bullets(_facts(found, most))
     lost = [case for case in found.with_outcome(Outcome.LOST) if not case.is_regression]
     for words_for, cases in ((("regression", "regressions"), found.regressions),
                              (("other case lost", "other cases lost"), lost),
                              (("case won", "cases won"), found.with_outcome(Outcome.WON))):
         if cases:
-            yield _cases(count_of(len(cases), *words_for), cases, max(most, FEW_ROWS))
+            yield _cases(count_of(len(cases), *words_for), cases, most)
 
 
-def _facts(found: Comparison) -> Iterator[Markdown]:
+def _facts(found: Comparison, most: int) -> Iterator[str]:
     if any(found.incomplete) and found.bounds is not None:
         ahead = f"the {found.robust} is ahead however they go" if found.robust else "nobody is ahead however they go"
         of_base, of_candidate = found.incomplete
@@ -106,7 +108,7 @@ def _facts(found: Comparison) -> Iterator[Markdown]:
         yield own(f"within {as_given(found.margin)} points: {same} "
                   f"(smallest margin: {distance(found.smallest_margin, found.margin)})")
     yield own(f"p: {p_text(found)}; smallest that these cases could reach: {probability(found.smallest_p)}")
-    yield from (own(text) for _, text in regression_facts(found))
+    yield from (text for _, text in regression_facts(found, most))
     yield from (own(f"latency: {latency_text(ratio)}") for ratio in found.latency)
     if found.only_base or found.only_candidate:
         yield own(f"left out: {count_of(len(found.only_base), 'case')} of the base alone, "
@@ -130,12 +132,13 @@ def _cases(title: str, cases: Sequence[CaseDifference], most: int) -> Markdown:
     return folded(own(title), shown) if len(cases) > FEW_ROWS else Markdown(paragraph(strong(own(title))) + shown)
 
 
-def _not_compared(beside: SideBySide) -> Iterator[Markdown]:
+def _not_compared(beside: SideBySide, most: int) -> Iterator[Markdown]:
     apart = [pair for pair in beside.pairs if pair.obstacles]
     if apart:
         yield heading(3, own("Not compared"))
         yield bullets(words(_both(beside, pair), obstacle.text)
-                      for pair in apart for obstacle in pair.obstacles)
+                      for pair in apart[:most] for obstacle in pair.obstacles)
+        yield from left_out(len(apart) - most, "pair")
 
 
 def _both(beside: SideBySide, pair: Pair) -> Markdown:

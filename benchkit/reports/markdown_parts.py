@@ -6,6 +6,7 @@ names).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from benchkit.basics.names import count_of
 from benchkit.pages.markdown import Markdown, MarkdownColumn, folded, paragraph, table
@@ -16,7 +17,23 @@ LONGEST_TEXT = 120
 FEW_ROWS = 10
 """A table of more rows is folded."""
 MOST_ROWS = 100
-"""Rows of one list, in all runs of a report together: a comment on GitHub holds 65,536 characters."""
+"""Rows of one list, in all runs of a report together."""
+MOST_CHARACTERS = 65_536
+"""What a comment on GitHub holds; a job summary holds more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much of a report there is room for.
+
+    `rows` of one list, and of one list of a pair; `told`: so many runs, and so many pairs, are told in full, and so
+    many are `named` at all.
+    """
+
+    rows: int
+    pair_rows: int
+    told: int
+    named: int
 
 
 def own(text: str) -> Markdown:
@@ -45,6 +62,13 @@ def cut_table(what: str, columns: Sequence[MarkdownColumn], rows: Sequence[Seque
     shown = table(columns, rows[:most])
     more = len(rows) - most
     return Markdown(shown + paragraph(own(f"and {count_of(more, f'more {what}')}"))) if more > 0 else shown
+
+
+def left_out(count: int, what: str) -> Iterator[Markdown]:
+    """How many `what` (the name of one) there was no room for, as a paragraph; nothing where there was."""
+    if count > 0:
+        yield paragraph(own(f"Left out, so that the report fits {MOST_CHARACTERS:,} characters: "
+                            f"{count_of(count, what)}. The text and the page have everything."))
 
 
 def listed(what: str, columns: Sequence[MarkdownColumn], rows: Iterable[Sequence[str]], most: int) -> Markdown:

@@ -69,8 +69,8 @@ def p_text(comparison: Comparison) -> str:
     return found
 
 
-def regression_facts(comparison: Comparison) -> Iterator[Fact]:
-    """How many cases stopped passing every time, how many began to, and which may have stopped."""
+def regression_facts(comparison: Comparison, most: int | None = None) -> Iterator[Fact]:
+    """How many cases stopped passing every time, how many began to, and which may have stopped: `most` by name."""
     fallen, may, p = len(comparison.regressions), comparison.open_regressions, comparison.mirror_p
     yield "regressions", f"{share(fallen, comparison.passed_every_time)} cases that passed every time do not any more"
     if p is not None and fallen + comparison.progressed:
@@ -78,7 +78,7 @@ def regression_facts(comparison: Comparison) -> Iterator[Fact]:
                             f"{probability(p)} by the exact sign test")
     if may:
         yield "", (f"{count_of(len(may), 'case')} may have regressed: not all trials were judged: "
-                             f"{listed(case.id for case in may)}")
+                             f"{listed((case.id for case in may), most)}")
 
 
 def _margin_facts(comparison: Comparison) -> Iterator[Fact]:
