@@ -329,7 +329,7 @@ def draw_again(options: argparse.Namespace) -> int:
     unmerged = unmerged_line(found)
     if unmerged:
         door.say(unmerged)
-    return show(*settle(findings))
+    return show(*settle(findings, keeps_board=found.batch.status == PUBLISHED))
 
 
 def tell_estimate(options: argparse.Namespace) -> int:

@@ -62,6 +62,20 @@ class Publishing(BoardDoor):
         self.assertIn("track short: its judge changed", told)
         self.assertNotIn("--apply", told)
 
+    def test_a_published_board_does_not_change_by_being_reported(self) -> None:
+        self.well("run jobs/tiny.toml")
+        self.publish()
+        before = self.files()
+        put_pack(self.home, judges=JUDGES.replace("len(answer) <= 4 else 0.5", "len(answer) <= 3 else 0.25"))
+        told = self.well("report jobs/tiny.toml")
+        for name in ("board.md", "board.html"):
+            self.assertIn(f"{name} stays as it was published, and would be drawn otherwise now; delete it, and report "
+                          "draws it anew", told)
+        self.assertEqual(before, self.files())
+        (self.batch() / "board.md").unlink()
+        self.assertNotIn("board.md stays", self.well("report jobs/tiny.toml"))
+        self.assertIn("The judges have changed", (self.batch() / "board.md").read_text(encoding="utf-8"))
+
     def test_a_status_that_was_not_earned_is_refused_by_report(self) -> None:
         for limit, told in (("--limit 5", "19 of 24 planned cells are not run"),
                             ("", "baselines:even was not asked again, as publishing does")):

@@ -317,6 +317,26 @@ class BadInput(BoardDoor):
                       self.well("report jobs/tiny.toml"))
         self.assertEqual(whole, path.read_text())
 
+    def test_figures_of_batch_json_are_made_again_and_an_edited_one_is_named(self) -> None:
+        self.ask_3("truth=odd")  # it is dropped
+        self.job(count="7")
+        self.well("run jobs/tiny.toml")
+        path = self.batch() / "batch.json"
+        whole, board = path.read_text(), (self.batch() / "board.md").read_bytes()
+        for was, edited, told in (
+            ('"made": 7', '"made": 40', "made: 40 -> 7"), ('"kept": 6', '"kept": 7', "kept: 7 -> 6"),
+            ('"odd": 3', '"odd": 4', "answers.odd: 4 -> 3"), ('"even": 0.75', '"even": 0.1', "blind.even: 0.1 -> 0.75"),
+            ('"reason": "leak"', '"reason": "repeat"', '"reason":"repeat"}] -> [{"case":"T-3"'),
+        ):
+            with self.subTest(edited):
+                self.assertIn(was, whole)
+                path.write_text(whole.replace(was, edited))
+                lines = self.well("report jobs/tiny.toml").splitlines()
+                self.assertTrue(lines[1].startswith("batch.json differed from what its questions and gates say ("))
+                self.assertIn(told, lines[1])
+                self.assertEqual((whole, board), (path.read_text(), (self.batch() / "board.md").read_bytes()))
+        self.assertNotIn("differed", self.well("report jobs/tiny.toml"))
+
     def test_a_pack_that_cannot_read_an_answer_or_a_question_ends_no_board(self) -> None:
         self.well("run jobs/tiny.toml")
         put_pack(self.home, pack=PACK.replace("return read(answer) if", "return {}[answer] if").replace(

@@ -11,6 +11,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from benchkit.boards.batch import BOARD_HTML, BOARD_MARKDOWN, EVAL
 from harness import RUN_DESCRIPTION_FIELDS
 from tests.doors import PYTHON, ROOT
 from tests.shipped import SHIPPED, copy_of_the_tree, not_shipped
@@ -36,10 +37,21 @@ def without_description(value: Any) -> Any:
 
 
 def made_files(folder: Path) -> dict[str, bytes]:
-    """Every shipped file of recorded/ and runs/ that follows from the logs; batches have tests of their own."""
+    """Every shipped file of recorded/ and runs/ that follows from the logs."""
     paths = [folder / place / name for place in ("recorded", "runs") for name in SHIPPED[place]
              if name.endswith(".json") and name != "recordings.json"]
+    paths += [batch / name for batch in shipped_batches(folder) for name in (BOARD_MARKDOWN, BOARD_HTML, EVAL)]
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths if path.exists()}
+
+
+def shipped_batches(folder: Path) -> list[Path]:
+    """The folders of the batches."""
+    return [folder / place / name for place in SHIPPED if place.startswith("runs/") for name in SHIPPED[place]]
+
+
+def files_in(folders: list[Path]) -> dict[Path, bytes]:
+    """Every file in some folders, and what is in it."""
+    return {path.relative_to(one.parent): path.read_bytes() for one in folders for path in one.iterdir()}
 
 
 class Shipped(unittest.TestCase):
@@ -86,6 +98,16 @@ class Rebuilt(InAFolder):
                 else:
                     self.assertEqual(data, first[name])
                     self.assertEqual(data, second[name])
+
+    def test_reporting_changes_no_file_of_a_published_batch(self) -> None:
+        tree = copy_of_the_tree(self.folder / "tree")
+        for batch in shipped_batches(tree):
+            told = subprocess.run(
+                [*PYTHON, "board.py", "report", f"jobs/{batch.parent.name}.toml", "--batch", batch.name], cwd=tree,
+                env={**os.environ, "PYTHONPYCACHEPREFIX": str(self.folder / "bytecode")}, capture_output=True,
+                text=True, check=True, timeout=120)
+            self.assertNotRegex(told.stdout, "differ|otherwise")
+        self.assertEqual(files_in(shipped_batches(ROOT)), files_in(shipped_batches(tree)))
 
     def test_the_partial_log_is_a_byte_prefix_of_the_whole(self) -> None:
         whole = (ROOT / "recorded" / "smollm2.jsonl").read_bytes()

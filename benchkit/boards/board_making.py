@@ -58,6 +58,8 @@ class Findings:
     altered     questions that are not as they were made, in words
     gathered    what the log says of each system
     repaired    rows on the disk that said another thing than their judges, and were written anew
+    misstated   figures of batch.json that were not those of its questions and gates, in words, and were written anew
+    stale       files of a published board that stay as they are, and would be drawn otherwise now
     """
 
     found: FoundBatch
@@ -68,6 +70,8 @@ class Findings:
     gathered: Mapping[str, Gathered]
     altered: tuple[str, ...] = ()
     repaired: int = 0
+    misstated: tuple[str, ...] = ()
+    stale: tuple[str, ...] = ()
 
     @property
     def left(self) -> int:

@@ -38,13 +38,17 @@ from benchkit.boards.evaluation import (
     keep_what_was_judged,
 )
 from benchkit.boards.fingerprints import scoring_of
+from benchkit.boards.game import games_of
+from benchkit.boards.job import FromPack
 from benchkit.boards.pack import Pack
-from benchkit.boards.questions import KeptQuestions, rules_of
+from benchkit.boards.question_gates import Emitted, GateFigures, figures_to_wire, gate_figures
+from benchkit.boards.questions import KeptQuestions, make_questions, rules_of
 from benchkit.boards.solver_facts import gather
 from benchkit.boards.standings import sees_truth
 from benchkit.boards.trace_check import verify
 from benchkit.boards.trace_replay import Asked
 from benchkit.disk.whole_files import same_bytes, write_whole
+from benchkit.running.plan import settings_differences
 
 
 def examine(found: FoundBatch, pack: Pack, questions: KeptQuestions, before: Before | None = None) -> Findings:
@@ -80,19 +84,46 @@ def hidden_systems(found: FoundBatch, pack: Pack, systems: Iterable[str]) -> fro
     return frozenset(name for name in systems if sees_truth(pack, name))
 
 
-def settle(findings: Findings) -> tuple[Findings, Board]:
-    """Put on the disk what follows from the findings; those that the batch now holds, and its board."""
+def settle(findings: Findings, *, keeps_board: bool = False) -> tuple[Findings, Board]:
+    """Put on the disk what follows from the findings; those that the batch now holds, and its board.
+
+    With `keeps_board` the files of the board that are there stay, and those that would be drawn otherwise are named.
+    """
+    told = findings.found.batch.figures
     findings = replace(findings, found=_settled(findings))
-    folder = findings.found.folder
+    folder, figures = findings.found.folder, findings.found.batch.figures
     board = board_of(findings)
-    findings = replace(findings, repaired=_repaired(folder / EVAL, findings.evaluation.rows))
+    drawn = {name: list(_encoded(text(board))) for name, text in (
+        (BOARD_MARKDOWN, board_markdown), (BOARD_HTML, board_page))}
+    differing = [name for name, chunks in drawn.items() if not same_bytes(folder / name, chunks)]
+    stale = tuple(name for name in differing if keeps_board and (folder / name).exists())
+    findings = replace(findings, repaired=_repaired(folder / EVAL, findings.evaluation.rows), stale=stale,
+                       misstated=settings_differences(figures_to_wire(told), figures_to_wire(figures)))
     keep_rows(folder / EVAL, findings.evaluation.rows)
-    for name, text in ((BOARD_MARKDOWN, board_markdown), (BOARD_HTML, board_page)):
-        chunks = list(_encoded(text(board)))
-        if not same_bytes(folder / name, chunks):
-            write_whole(folder / name, chunks)
+    for name in differing:
+        if name not in stale:
+            write_whole(folder / name, drawn[name])
     write_batch(findings.found)
     return findings, board
+
+
+def _figures_again(findings: Findings) -> GateFigures:
+    """What opens the page, made again of the questions and the gates; batch.json is taken at its word for the rest.
+
+    The rest: which questions were dropped, where other cases would be made now or a model worded them; the scores of
+    baselines, where the judges have changed; and all of it where the pack fails at its own questions.
+    """
+    batch, pack, cases = findings.found.batch, findings.pack, findings.evidence.cases
+    told, rules = batch.figures, rules_of(batch.job)
+    try:
+        made = None if isinstance(batch.job.asks, FromPack) and batch.job.asks.reword else make_questions(
+            batch.job, pack)
+        figures = made.figures if made is not None and made.cases == cases else gate_figures(
+            pack, Emitted(tuple(games_of(pack, cases, rules).values()), told.dropped), batch.job.batch_gate)
+    except Unusable:
+        return told  # a board says what its pack cannot read
+    is_judged_otherwise = batch.scoring.fingerprint != scoring_of(pack).fingerprint
+    return replace(figures, blind=told.blind, blocked=told.blocked) if is_judged_otherwise else figures
 
 
 def _repaired(path: Path, rows: Sequence[Row]) -> int:
@@ -108,7 +139,7 @@ def _encoded(texts: Iterable[str]) -> Iterator[bytes]:
 
 
 def _settled(findings: Findings) -> FoundBatch:
-    """The batch with its status, its systems as served, its usage, and how its rows were judged."""
+    """The batch with its status, its figures, its systems as served, its usage, and how its rows were judged."""
     batch, log = findings.found.batch, findings.evidence.log
     # more trials can be planned than batch.json knows of: a kill came before it was written
     job = replace(batch.job, trials=log.planned().trials)
@@ -118,4 +149,5 @@ def _settled(findings: Findings) -> FoundBatch:
     are_of_now = all(is_judged_as_now(row, findings.pack) for row in findings.evaluation.rows)
     scoring = scoring_of(findings.pack) if are_of_now else batch.scoring
     return replace(findings.found, batch=replace(
-        batch, job=job, status=status, systems=dict(log.settings), usage=usage, scoring=scoring))
+        batch, job=job, status=status, figures=_figures_again(findings), systems=dict(log.settings), usage=usage,
+        scoring=scoring))

@@ -11,7 +11,7 @@ from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import cases_named, count_of, names_of, shown_line
 from benchkit.basics.values import Cell
-from benchkit.boards.batch import EVAL, TRACE, FoundBatch
+from benchkit.boards.batch import BATCH, EVAL, TRACE, FoundBatch
 from benchkit.boards.batch_folders import BrokenBatch
 from benchkit.boards.batch_log import log_of, merge_command, refuse_unmerged
 from benchkit.boards.board_making import Findings
@@ -132,10 +132,15 @@ def story_lines(found: FoundBatch, cell: Cell) -> Iterator[str]:
 
 
 def repaired_lines(findings: Findings) -> Iterator[str]:
-    """That rows on the disk were edited, if they were."""
+    """What on the disk was not what follows from the rest, and whether it was written anew."""
     if findings.repaired:
         differed = "row" if findings.repaired == 1 else "rows"
         yield f"{findings.repaired} {differed} of {EVAL} differed from what their judges say; written anew"
+    if findings.misstated:
+        yield (f"{BATCH} differed from what its questions and gates say ({shown_line('; '.join(findings.misstated))}); "
+               "written anew")
+    for name in findings.stale:
+        yield f"{name} stays as it was published, and would be drawn otherwise now; delete it, and report draws it anew"
 
 
 def places(folder: Path, names: Sequence[str]) -> str:
