@@ -63,8 +63,10 @@ class World:
         if stream is None:
             self.progress.__exit__()  # nothing ticks: the test asks for lines itself
 
-    def trial(self, outcome: Outcome, case: str = "dev-001", takes_s: float = 2.0) -> None:
-        cell = Cell("toys:robot", case, 1)
+    def trial(
+        self, outcome: Outcome, case: str = "dev-001", takes_s: float = 2.0, system: str = "toys:robot",
+    ) -> None:
+        cell = Cell(system, case, 1)
         self.progress.starts(Assignment(cell, 1))
         self.now += takes_s
         self.progress.recorded(TrialLine(cell, 1, "0" * 16, "2026-11-30T12:00:00.000Z", outcome))
@@ -93,6 +95,22 @@ class OneLine(unittest.TestCase):
         world = World(ahead=Ahead(640, 0, 2, "x"))
         world.trial(Reply("yes"), takes_s=4.0)
         self.assertIn("; 0.25/s, 4 s left;", world.progress.line())
+
+    def test_the_time_left_counts_models_and_baselines_apart(self) -> None:
+        world = World(ahead=Ahead(200, 0, 200, "x", baselines=100))
+        for _ in range(99):
+            world.trial(Reply("yes"), takes_s=0.001, system="baselines:coin")
+        self.assertNotIn("left", world.progress.line())  # no model has answered: nobody knows
+        for _ in range(2):
+            world.trial(Reply("yes"), takes_s=10.0)
+        self.assertIn("; 0.1/s, 16 min 20 s left;", world.progress.line())
+
+    def test_a_trial_that_takes_long_makes_the_rest_look_longer(self) -> None:
+        world = World(ahead=Ahead(3, 0, 3, "x"))
+        world.trial(Reply("yes"), takes_s=10.0)
+        world.progress.starts(Assignment(Cell("toys:robot", "dev-002", 1), 1))
+        world.now += 10.0
+        self.assertIn("; 0.05/s, 40 s left;", world.progress.line())
 
     def test_a_hostile_case_id_stays_on_the_line(self) -> None:
         world = World()

@@ -14,6 +14,7 @@ from benchkit.basics.differences import differences
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import cases_named, shown_line
 from benchkit.basics.values import JSON, Cell, Shard
+from benchkit.systems.loading import is_baseline
 from benchkit.trial_log.lines import PlanLine
 from benchkit.trial_log.reader import TrialLog
 
@@ -71,13 +72,15 @@ class Assignment:
 class Ahead:
     """What a session is to do: cells planned, those of them it leaves as they are recorded, and those it runs.
 
-    Cells that are tried again are not among `recorded`. `first` is the first one it runs, in words.
+    Cells that are tried again are not among `recorded`. `first` is the first one it runs, in words. `baselines` counts
+    those of the chosen that a baseline answers, which takes no time to speak of.
     """
 
     planned: int
     recorded: int
     chosen: int
     first: str | None
+    baselines: int = 0
 
 
 class NothingRecorded:
@@ -223,12 +226,13 @@ def look_ahead(log: Cells, plan: PlanLine, changes: Changes, selection: Selectio
     for cell in cells_of(plan, selection.shard):
         planned += 1
         recorded += not is_left(log, cell, changes, selection)
-    work = work_left(log, plan, changes, selection)
-    first = next(work, None)
-    return Ahead(
-        planned=planned, recorded=recorded,
-        chosen=0 if first is None else 1 + sum(1 for _ in work),
-        first=None if first is None else f"{shown_line(first.cell.case)}, trial {first.cell.trial}")
+    first, chosen, baselines = None, 0, 0
+    for assignment in work_left(log, plan, changes, selection):
+        first = first or assignment.cell
+        chosen += 1
+        baselines += is_baseline(assignment.cell.system)
+    return Ahead(planned, recorded, chosen, None if first is None else f"{shown_line(first.case)}, trial {first.trial}",
+                 baselines)
 
 
 def check_selection(plan: PlanLine, selection: Selection) -> None:

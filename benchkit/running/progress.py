@@ -9,12 +9,13 @@ import threading
 import unicodedata
 from collections import Counter, deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TextIO
 
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import Cell, Failure
 from benchkit.running.plan import Ahead, Assignment
+from benchkit.systems.loading import is_baseline
 from benchkit.trial_log.lines import TrialLine
 
 Verdict = Callable[[str, str], str]
@@ -45,6 +46,20 @@ class Around:
     monotonic: Callable[[], float]
 
 
+@dataclass(slots=True)
+class _Pace:
+    """Models or baselines: trials chosen, those done, and the seconds they took. Each is as fast as its own kind."""
+
+    chosen: int
+    done: int = 0
+    seconds: float = 0.0
+
+    @property
+    def seconds_left(self) -> float:
+        """For those that are not done; 0 where none is done yet, as of baselines that come last."""
+        return (self.chosen - self.done) * self.seconds / self.done if self.done else 0.0
+
+
 class Progress:
     """Counts what is recorded and shows it. A daemon thread ticks, so that a long trial shows life too.
 
@@ -59,6 +74,7 @@ class Progress:
         self._outputs = self._empty = 0
         self._has_cut_prompts = False
         self._start: float | None = None
+        self._paces, self._since = {True: _Pace(ahead.baselines), False: _Pace(ahead.chosen - ahead.baselines)}, 0.0
         self._current: Cell | None = None
         self._ended = threading.Event()
         self._ticker = threading.Thread(target=self._tick, daemon=True, name="progress")
@@ -76,7 +92,7 @@ class Progress:
         """A trial is about to start. Before the first one nothing is shown: the model is loading, and says so."""
         self._current = assignment.cell
         if self._start is None:
-            self._start = self._around.monotonic()
+            self._start = self._since = self._around.monotonic()
             if self._screen is not None:
                 self._ticker.start()
 
@@ -84,6 +100,8 @@ class Progress:
         """Count a trial that is in the log."""
         if self._screen is not None:
             self._unjudged.append(line)
+            now, pace = self._around.monotonic(), self._paces[is_baseline(line.cell.system)]
+            pace.done, pace.seconds, self._since = pace.done + 1, pace.seconds + now - self._since, now
         if isinstance(line.outcome, Failure):
             return
         self._outputs += 1
@@ -113,15 +131,21 @@ class Progress:
     def _told(self, has_rate: bool) -> str:
         while self._unjudged:
             self._counts[self._verdict(self._unjudged.popleft())] += 1
-        counts, session = self._counts, self._counts.total()
+        counts = self._counts
         counted = ", ".join(f"{counts[word]} {word}" for word in self._verdicts.words)
-        text = f"{self._ahead.recorded + session}/{self._ahead.planned} recorded; now {counted}"
-        elapsed = 0.0 if self._start is None else self._around.monotonic() - self._start
-        if session and elapsed > 0:
-            rate = session / elapsed
-            left = duration((self._ahead.chosen - session) / rate)
-            text += f"; {rate:.3g}/s, {left} left" if has_rate else f"; {left} left"
+        text = f"{self._ahead.recorded + counts.total()}/{self._ahead.planned} recorded; now {counted}"
+        baselines, models = self._pace(True), self._pace(False)
+        slower = models if models.chosen else baselines
+        if slower.done and slower.seconds > 0:
+            left = duration(models.seconds_left + baselines.seconds_left)
+            text += f"; {slower.done / slower.seconds:.3g}/s, {left} left" if has_rate else f"; {left} left"
         return text
+
+    def _pace(self, of_baselines: bool) -> _Pace:
+        """Where one of the two kinds stands now, the trial under way included."""
+        pace, cell = self._paces[of_baselines], self._current
+        is_under_way = cell is not None and is_baseline(cell.system) == of_baselines
+        return replace(pace, seconds=pace.seconds + (self._around.monotonic() - self._since) * is_under_way)
 
     def _verdict(self, line: TrialLine) -> str:
         return "incomplete" if isinstance(line.outcome, Failure) else self._verdicts.of(
