@@ -71,7 +71,8 @@ def parser() -> door.Parser:
     flags.add_argument("--limit", type=door.whole_number, metavar="N", help="run at most N trials in this session")
     flags.add_argument("--case", metavar="ID", help="run only this case in this session")
     flags.add_argument("--shard", metavar="I/N", help="run part I of N only, into a log of its own (auto: the "
-                       "part of this task of a Slurm or Kubernetes job array)")
+                       "part of this task of a Slurm or Kubernetes job array; auto/N: of an array of N, of which some "
+                       "tasks are run again)")
     flags.add_argument("--retry-errors", action="store_true", help="run cells again whose last attempt is an error")
     flags.add_argument("--changed", choices=["rerun"], help="run cells again whose prompt or settings have changed")
     flags.add_argument("--accept-damage", action="store_true", help="name damage in the middle of the log, and go on")
@@ -185,7 +186,8 @@ def record_and_show(options: argparse.Namespace, start: float, words: "Sequence[
     from benchkit.disk.whole_files import refuse_other
     from benchkit.basics.errors import Surroundings
     from benchkit.running.live import Edges, log_at, order_of, record_live, verdicts_of
-    from benchkit.running.shards import shard_of
+    from benchkit.running.order import wanted_plan
+    from benchkit.running.shards import AUTO, refuse_part_of_array, shard_of, shards_beside
     from benchkit.tasks.task import load_task
 
     edges = Edges(door.folders(), start, door.say, None if options.quiet else sys.stderr, Clock(), StopWish())
@@ -196,6 +198,8 @@ def record_and_show(options: argparse.Namespace, start: float, words: "Sequence[
     refuse_strange_modules(options, log, words)
     task = load_task(task_name(options, log), edges.folders)
     order = order_of(wish_of(options, path, log, words, shard), task, edges, log)
+    if options.shard == AUTO and shard is not None and log is None:
+        refuse_part_of_array(shard, shards_beside(path, wanted_plan(order, None)))
     if options.dry_run:
         return dry_run(order, log)
     ended = record_live(order, log, edges, verdicts_of(task, order.cases))

@@ -104,7 +104,8 @@ def add_run_flags(run: argparse.ArgumentParser) -> None:
     run.add_argument("--offline", action="store_true", help="baselines only: no key, no server, no network")
     run.add_argument("--limit", type=door.whole_number, metavar="N", help="run at most N cells in this session")
     run.add_argument("--shard", metavar="I/N", help="run part I of N only, into files of its own in the batch (auto: "
-                     "the part of this task of a Slurm or Kubernetes job array)")
+                     "the part of this task of a Slurm or Kubernetes job array; auto/N: of an array of N, of which "
+                     "some tasks are run again)")
     which = run.add_mutually_exclusive_group()
     which.add_argument("--fresh", action="store_true", help="begin another batch")
     which.add_argument("--batch", metavar="STAMP", help="go on with this batch (default: the newest not published)")
@@ -144,12 +145,14 @@ def run_job(options: argparse.Namespace) -> int:
     """`run`: record what is left, settle the batch, and show its ranking; of a shard, what it holds."""
     from benchkit.basics.errors import Surroundings
     from benchkit.boards.batch_log import refuse_unmerged
+    from benchkit.boards.batch_shards import papers_of, shards_in
     from benchkit.boards.choosing_batch import batch_for, questions_of, refuse_blocked
     from benchkit.boards.job_pack import pack_of_job
     from benchkit.boards.recording_batch import record_batch
     from benchkit.boards.settling import asked_in, examine, settle
     from benchkit.boards.solvers import check_systems, chosen_systems, take_env_file
     from benchkit.boards.telling import run_lines
+    from benchkit.running.shards import AUTO, refuse_part_of_array
 
     shard = shard_wanted(options)
     job, edges, command = job_at(options.job), edges_of(options), command_of(options, shard)
@@ -161,6 +164,8 @@ def run_job(options: argparse.Namespace) -> int:
     refuse_blocked(found)
     if shard is None:
         refuse_unmerged(found)
+    elif options.shard == AUTO:
+        refuse_part_of_array(shard, ((papers_of(found.folder, one).log, one) for one in shards_in(found.folder)))
     questions = questions_of(found)
     recorded = record_batch(found, pack, questions, systems, wished_of(options, command, shard), edges)
     if shard is not None:

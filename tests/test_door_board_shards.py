@@ -423,6 +423,16 @@ class Beginning(Shards):
         with mock.patch.dict(os.environ, {"JOB_COMPLETION_INDEX": "1", "JOB_COMPLETIONS": "3"}):
             self.assertIn("7 new cells, 0 of its 8", self.well("run jobs/tiny.toml --shard auto"))
 
+    def test_a_task_that_is_run_again_is_not_taken_for_a_whole_array(self) -> None:
+        self.well("run jobs/tiny.toml --shard 1/3")
+        again = {f"SLURM_ARRAY_TASK_{name}": value for name, value in (
+            ("ID", "2"), ("MIN", "2"), ("MAX", "2"), ("COUNT", "1"), ("STEP", "1"))}
+        with mock.patch.dict(os.environ, again):
+            line = self.refused("run jobs/tiny.toml --shard auto")
+            self.assertIn("responses.shard-1-of-3.jsonl is of shard 1/3 of the same run; to run part", line)
+            self.assertIn("give --shard auto/3", line)
+            self.assertIn("shard 2/3: 8 new cells", self.well("run jobs/tiny.toml --shard auto/3"))
+
 
 class WhatDoesNotFit(Shards):
     def setUp(self) -> None:

@@ -190,6 +190,36 @@ class JobArrays(Shards):
             self.assertIn("--shard 2/3", self.offered(told, "go on"))
             self.logs[1].unlink()
 
+    def array(self, task: int, first: int, last: int, count: int) -> None:
+        """From now on this is a task of a Slurm job array."""
+        found = {"ID": task, "MIN": first, "MAX": last, "COUNT": count, "STEP": 1}
+        self.enterContext(mock.patch.dict(os.environ, {f"SLURM_ARRAY_TASK_{name}": str(value)
+                                                       for name, value in found.items()}))
+
+    def test_a_task_that_is_run_again_is_not_taken_for_a_whole_array(self) -> None:
+        for task in (1, 2):
+            self.array(task, 1, 3, 3)
+            self.well(f"{COIN} --shard auto")
+        for task, first, last, count in ((3, 3, 3, 1), (2, 2, 3, 2), (3, 2, 3, 2)):
+            self.array(task, first, last, count)
+            for flags in ("", " --log recorded/another.jsonl", " --dry-run"):
+                self.refused(f"{COIN} --shard auto{flags}", 2, f"has {count} task", "give --shard auto/3",
+                             "coin.shard-1-of-3.jsonl is of shard 1/3 of the same run")
+        self.well(f"{COIN} --shard auto/3")
+        self.assertEqual(self.every_cell(4)[2::3], self.trials(self.logs[2]))
+        self.assertIn("12 of 12 planned trials, 0 left", self.merge(self.logs))
+
+    def test_logs_of_other_runs_and_of_no_run_beside_it_are_no_reason(self) -> None:
+        self.array(1, 1, 3, 3)
+        for other in ("--system baselines:coin --trials 5", "--system baselines:keywords --trials 4"):
+            self.well(f"python3 bench.py --quiet {other} --shard auto")
+        self.well(f"{COIN} --log recorded/whole.jsonl")
+        for name, text in (("notes", "notes\n"), ("empty", ""), ("rows", '{"a":1}\n{"a":2}\n')):
+            (self.folder / f"recorded/{name}.jsonl").write_text(text, encoding="utf-8")
+        (self.folder / "recorded/folder.jsonl").mkdir()
+        self.array(3, 3, 3, 1)
+        self.assertIn("shard 1/1: 12 of its 12", self.well(f"{COIN} --shard auto"))
+
     def test_a_dry_run_counts_the_cells_of_the_shard(self) -> None:
         told = self.well(f"{COIN} --shard 3/3 --dry-run")
         self.assertIn("0 of 4 planned trials are recorded; this command would run 4, the first of them "

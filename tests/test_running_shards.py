@@ -73,6 +73,25 @@ class FromAJobArray(unittest.TestCase):
             with self.subTest(variables=variables), self.assertRaisesRegex(Unusable, "which is no range"):
                 shard_of("auto", variables)
 
+    def test_of_part_of_an_array_the_number_is_given_and_the_task_says_which(self) -> None:
+        for task, first, last, count, step in ((3, 3, 3, 1, 1), (3, 3, 4, 2, 1), (7, 3, 7, 2, 4), (8, 1, 8, 8, 1),
+                                               (8, 2, 8, 3, 1), (1, 1, 1, 1, None)):
+            with self.subTest(task=task, first=first, last=last):
+                self.assertEqual(Shard(task, 8), shard_of("auto/8", slurm(task, first, last, count, step)))
+        self.assertEqual(Shard(3, 8), shard_of("auto/8", {"SLURM_ARRAY_TASK_ID": "3"}))
+        for more in ({}, {"JOB_COMPLETIONS": "2"}):
+            self.assertEqual(Shard(3, 8), shard_of("auto/8", {"JOB_COMPLETION_INDEX": "2", **more}))
+
+    def test_a_task_that_would_have_another_shard_when_it_is_run_again_is_refused(self) -> None:
+        for text, variables, words in (
+                ("auto/8", slurm(0, 0, 7, 8), "gives 0/8: I goes from 1"),
+                ("auto/8", slurm(3, 0, 7, 8), "numbered from 0; submit it as --array=1-8"),
+                ("auto/8", slurm(9, 9, 9, 1), "gives 9/8"), ("auto/0", slurm(1, 1, 1, 1), "gives 1/0"),
+                ("auto/8", {"JOB_COMPLETION_INDEX": "8"}, "gives 9/8"), ("auto/8", {}, "no task of a job array"),
+                ("auto/", {}, "a shard is I/N"), ("auto/x", {}, "a shard is I/N"), ("auto/1/2", {}, "a shard is I/N")):
+            with self.subTest(text, words=words), self.assertRaisesRegex(Unusable, words):
+                shard_of(text, variables)
+
     def test_a_task_outside_of_its_own_array_is_refused(self) -> None:
         with self.assertRaisesRegex(Unusable, "give 4/3: I goes from 1"):
             shard_of("auto", slurm(4, 1, 3, 3))

@@ -1,32 +1,73 @@
-"""Which part of a plan this machine runs: `I/N` as given, or `auto` from the variables of a job array.
+"""Which part of a plan this machine runs: `I/N` as given, or from the variables of a job array.
 
-    Slurm                    SLURM_ARRAY_TASK_ID in the range of SLURM_ARRAY_TASK_MIN, _MAX, _STEP and _COUNT
-    Kubernetes Indexed Job   JOB_COMPLETION_INDEX from 0; the manifest repeats its `completions` as JOB_COMPLETIONS
+    auto      Slurm                    SLURM_ARRAY_TASK_ID in the range of SLURM_ARRAY_TASK_MIN, _MAX, _STEP and _COUNT
+              Kubernetes Indexed Job   JOB_COMPLETION_INDEX from 0; its `completions` repeated as JOB_COMPLETIONS
+    auto/N    Slurm                    I is SLURM_ARRAY_TASK_ID, whichever tasks this array has
+              Kubernetes Indexed Job   I is JOB_COMPLETION_INDEX + 1
+
+`auto` takes N from this array, so it fits a whole one; `auto/N` fits a part of one that is run again.
 
 What does not live here: which cells a part holds (plan.py), and putting parts together (trial_log/merging.py).
 """
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
 from math import gcd
+from pathlib import Path
 
+from benchkit.basics.canonical import is_whole
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import count_of, shown_line
 from benchkit.basics.values import Shard
-from benchkit.trial_log.lines import MOST_SHARDS
+from benchkit.disk.whole_files import shown_path
+from benchkit.trial_log.lines import MOST_SHARDS, PlanLine, SessionLine
+from benchkit.trial_log.raw_lines import LineSource, line_and_place
 
+AUTO = "auto"
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 def shard_of(text: str, environ: Mapping[str, str]) -> Shard:
     """The shard that the text of --shard means. Raises Unusable, also where `auto` finds no usable job array."""
-    if text == "auto":
+    if text == AUTO:
         return _shard_of_array(environ)
-    found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
+    found = re.fullmatch(r"([0-9]{1,9}|auto)/([0-9]{1,9})", text)
     if not found:
-        raise Unusable(f"--shard {shown_line(text, 60)}: a shard is I/N, such as 1/4, or auto")
+        raise Unusable(f"--shard {shown_line(text, 60)}: a shard is I/N, such as 1/4, or auto, or auto/N")
+    if found[1] == AUTO:
+        return _shard_of_task(environ, int(found[2]))
     return _checked(int(found[1]), int(found[2]), f"--shard {text}")
+
+
+def shards_beside(log: Path, plan: PlanLine) -> Iterator[tuple[Path, Shard]]:
+    """The logs in the folder of a log that are of shards of this plan, and their shards."""
+    for path in sorted(log.parent.glob("*.jsonl")):
+        try:
+            lines = [line_and_place(str(path), data)[0] for _, _, data in islice(LineSource(path).lines(), 2)
+                     if data is not None and is_whole(data)]
+        except Unusable:
+            continue  # whatever it is, it is no log of this run
+        match lines:
+            case [SessionLine(shard=Shard() as shard), PlanLine() as other] if path != log and (
+                    replace(other, kit=plan.kit) == plan):
+                yield path, shard
+
+
+def refuse_part_of_array(shard: Shard, others: Iterable[tuple[Path, Shard]]) -> None:
+    """Raise Unusable if `auto` gave another number of shards than all others of the same run have.
+
+    Then part of an array is run again, and would be taken for a whole one.
+    """
+    found = list(others)
+    if found and shard.of not in {other.of for _, other in found}:
+        path, other = found[0]
+        raise Unusable(
+            f"--shard auto: this job array has {count_of(shard.of, 'task')}, but {shown_path(path)} is of shard "
+            f"{other} of the same run; to run part of an array again, give --shard auto/{other.of} (its tasks are "
+            f"numbered from 1 to {other.of}); if this is another whole one, give --shard {shard}")
 
 
 def _shard_of_array(environ: Mapping[str, str]) -> Shard:
@@ -38,8 +79,7 @@ def _shard_of_array(environ: Mapping[str, str]) -> Shard:
                            "`completions` in the variable JOB_COMPLETIONS")
         return _checked(1 + _number(environ, "JOB_COMPLETION_INDEX"), _number(environ, "JOB_COMPLETIONS"),
                         "--shard auto: JOB_COMPLETION_INDEX + 1 and JOB_COMPLETIONS give")
-    raise Unusable("--shard auto: this is no task of a job array (neither SLURM_ARRAY_TASK_ID nor "
-                   "JOB_COMPLETION_INDEX is set); give --shard I/N")
+    raise _no_array("--shard auto")
 
 
 def _shard_of_slurm(environ: Mapping[str, str]) -> Shard:
@@ -48,8 +88,29 @@ def _shard_of_slurm(environ: Mapping[str, str]) -> Shard:
     # a list like --array=1,3,8 has a step, too, but does not follow it
     if step < 1 or (last - first) // step + 1 != count or (task - first) % step:
         raise Unusable(f"--shard auto: the job array from {first} to {last} has {count} tasks, which is no range; "
-                       "give --shard I/N, or submit a range like --array=1-8 or --array=0-30:10")
+                       "submit a range like --array=1-8 or --array=0-30:10, or give --shard I/N; for part of an array "
+                       "from 1 to N, give --shard auto/N")
     return _checked((task - first) // step + 1, count, "--shard auto: the variables SLURM_ARRAY_TASK_... give")
+
+
+def _shard_of_task(environ: Mapping[str, str], of: int) -> Shard:
+    """The shard of this task of an array whose tasks are numbered from 1, or of an Indexed Job."""
+    if "SLURM_ARRAY_TASK_ID" in environ:
+        index, named = _number(environ, "SLURM_ARRAY_TASK_ID"), "SLURM_ARRAY_TASK_ID"
+        lowest = _number(environ, "SLURM_ARRAY_TASK_MIN") if "SLURM_ARRAY_TASK_MIN" in environ else index
+        if lowest < 1 <= index:
+            raise Unusable(f"--shard auto/{of}: the tasks of this array are numbered from {lowest}; submit it as "
+                           f"--array=1-{of}, so that a task has the same shard whenever it is run again")
+    elif "JOB_COMPLETION_INDEX" in environ:
+        index, named = 1 + _number(environ, "JOB_COMPLETION_INDEX"), "JOB_COMPLETION_INDEX + 1"
+    else:
+        raise _no_array(f"--shard auto/{of}")
+    return _checked(index, of, f"--shard auto/{of}: {named} gives")
+
+
+def _no_array(given_as: str) -> Unusable:
+    return Unusable(f"{given_as}: this is no task of a job array (neither SLURM_ARRAY_TASK_ID nor "
+                    "JOB_COMPLETION_INDEX is set); give --shard I/N")
 
 
 def _number(environ: Mapping[str, str], name: str) -> int:

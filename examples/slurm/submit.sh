@@ -6,6 +6,10 @@
 # The first argument is any range that --array takes (0-7, 1-8, 0-70:10, 1-100%10), the second the log of the whole
 # run, the rest are flags of bench.py. The same command again goes on where tasks were stopped: a task with nothing
 # left to run ends at once. Remove the merged log first; all that is in it is in the logs of the tasks.
+#
+# To run some tasks of a range 1-N again, say how many there were, for the array of today has fewer:
+#
+#     TASKS=8 sbatch --array=3,7 examples/slurm/record.sbatch recorded/gemma.jsonl --system model_triage:gemma --trials 10
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../.."

@@ -134,6 +134,17 @@ examples/slurm/submit.sh 1-2 recorded/cancelled.jsonl "${slow[@]}"
 all_ended
 equal recorded/cancelled.json
 
+# ----------------------------------------------------------- one task again, by its number in the array of the first time
+examples/slurm/submit.sh 1-4 recorded/again.jsonl "${run[@]}"
+all_ended
+rm recorded/again.jsonl recorded/again.json recorded/again.task-3-of-4.jsonl
+TASKS=4 sbatch --parsable --array=3 examples/slurm/record.sbatch recorded/again.jsonl "${run[@]}" >/dev/null
+all_ended
+python3 bench.py --merge recorded/again.task-*-of-4.jsonl --log recorded/again.jsonl
+python3 bench.py --log recorded/again.jsonl --convert recorded/again.json
+python3 bench.py "${run[@]}" --quiet --log recorded/whole.jsonl >/dev/null
+python3 outputs_digest.py --compare recorded/whole.json recorded/again.json >/dev/null || fail "a task again is another"
+
 # ------------------------------------------------------------------------- a list is no range, and is refused in words
 sbatch --parsable --array=1,3,4 examples/slurm/record.sbatch recorded/list.jsonl "${run[@]}" >/dev/null
 all_ended
