@@ -111,6 +111,9 @@ def add_run_flags(run: argparse.ArgumentParser) -> None:
     which.add_argument("--batch", metavar="STAMP", help="go on with this batch (default: the newest not published)")
     run.add_argument("--rebuild", action="store_true", help="make the questions of the batch anew")
     run.add_argument("--regen", action="store_true", help="ask the rewording model again, and make the questions anew")
+    run.add_argument("--retry-errors", action="store_true", help="run cells again whose last attempt is an error")
+    run.add_argument("--accept-damage", action="store_true",
+                     help="go on with damaged answers or a damaged trace, and run again what is lost")
     run.add_argument("--budget-s", type=door.seconds, metavar="S", help="start no cell after this many seconds")
     run.set_defaults(story=run_job)
 
@@ -224,15 +227,15 @@ def runs() -> "Path":
 def wanted_of(options: argparse.Namespace, command: "Command") -> "Wanted":
     """Which batch the flags ask for."""
     from benchkit.boards.choosing_batch import Wanted
-    return Wanted(runs(), command, options.fresh, options.batch, options.rebuild, options.regen, options.offline,
-                  options.shard is not None)
+    return Wanted(runs(), command, options.fresh, options.batch, options.rebuild, options.regen, options.offline)
 
 
 def wished_of(options: argparse.Namespace, command: "Command", shard: "Shard | None") -> "Wished":
     """How the flags ask for it to be recorded."""
     from benchkit.boards.recording_batch import Wished
     from benchkit.running.plan import Selection
-    return Wished(command, Selection(options.limit, shard=shard), options.budget_s, options.rebuild or options.regen)
+    return Wished(command, Selection(options.limit, retry_errors=options.retry_errors, shard=shard), options.budget_s,
+                  options.rebuild or options.regen, options.accept_damage)
 
 
 def put_lines(lines: "Iterable[str]") -> None:

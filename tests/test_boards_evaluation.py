@@ -39,7 +39,7 @@ def honest(case: Case, answer: str, steps: Sequence[Step]) -> bool:
 
 
 def breaks(case: Case, answer: str, steps: Sequence[Step]) -> float:
-    raise KeyError("nothing a reader should see")
+    raise KeyError("no such colour")
 
 
 SPENT = Track("spent", "capability", "a", "b", spent, "a" * 64)
@@ -104,7 +104,9 @@ class Rows(Judged):
     def test_a_judge_that_raises_makes_the_cell_incomplete_and_never_a_zero(self) -> None:
         self.run_robot(ANSWER, ANSWER)
         row = self.rows(pack_of(SPENT, replace(SEEN, judge=breaks)))["toy-1"]
-        self.assertEqual((RowError("CheckError", "track seen raised KeyError"), {}), (row.error, row.capabilities))
+        line = breaks.__code__.co_firstlineno + 1
+        told = f"track seen raised KeyError: 'no such colour' (test_boards_evaluation.py, line {line})"
+        self.assertEqual((RowError("CheckError", told), {}), (row.error, row.capabilities))
 
     def test_a_judge_that_gives_no_share_makes_the_cell_incomplete(self) -> None:
         self.run_robot(ANSWER, ANSWER)

@@ -213,7 +213,7 @@ class Damaged(InAFolder):
         altered = self.trace().replace(b"Which is it?", b"Which IS it?", 1)
         self.put(altered)
         log = self.batch.log_path.read_bytes()
-        refused = r"trace.jsonl: line 3 \(byte \d+\): \d+ bytes are no whole line .*--fresh"
+        refused = r"trace.jsonl: line 3 \(byte \d+\): \d+ bytes are no whole line .*--accept-damage"
         with self.assertRaisesRegex(Unusable, refused):
             self.go_on()
         self.assertEqual((self.trace(), self.batch.log_path.read_bytes()), (altered, log))

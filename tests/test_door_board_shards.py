@@ -397,7 +397,7 @@ class Beginning(Shards):
                 other.close()
 
         with one_at_a_time(path.parent, said.append, sleep):
-            self.assertEqual((["runs/tiny: waiting for another shard, which makes the questions"], 3),
+            self.assertEqual((["runs/tiny: waiting for another run, which makes the questions"], 3),
                              (said, len(waited)))
             with self.assertRaises(LockedElsewhere):
                 AppendFile.open(path)

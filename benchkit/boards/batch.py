@@ -105,8 +105,11 @@ def kit_of(pack: Pack) -> Kit:
 
 
 def read_batch(folder: Path) -> FoundBatch:
-    """The batch in a folder. Raises Unusable with file and field."""
+    """The batch in a folder. Raises Unusable with file and field, also where it is gone and answers are there."""
     path = folder / BATCH
+    if not path.exists():
+        raise Unusable(f"{shown_path(path)} is gone, and answers are there; put it back, or begin another batch: "
+                       "python3 board.py run JOB --fresh")
     try:
         return FoundBatch(folder, batch_of(read_json(path, MOST_BYTES)))
     except ValueError as error:

@@ -1,7 +1,7 @@
 """The folders of batches: making one, and finding the one that is meant.
 
 runs/<job>/<UTC stamp>/ is made by an exclusive mkdir; batch.json is written last, so a folder without one is the
-beginning of a start that was cut off, and no batch.
+beginning of a start that was cut off, and no batch. Where answers are in it, it was a batch, and lost its batch.json.
 What does not live here: what batch.json says (batch.py).
 """
 from __future__ import annotations
@@ -139,6 +139,7 @@ def _folders(home: Path) -> list[Path]:
 
 def _is_batch(folder: Path) -> bool:
     try:
-        return (folder / BATCH).is_file()
+        return (folder / BATCH).is_file() or any(
+            path.is_file() and path.stat().st_size for path in folder.glob("responses*.jsonl"))
     except (OSError, ValueError):
         return False

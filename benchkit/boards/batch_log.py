@@ -7,6 +7,7 @@ trial log and trace agree (trace_check.py).
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import count_of, shown_line
@@ -20,10 +21,11 @@ from benchkit.trial_log.reader import TrialLog
 _MEND = "put the file back, or begin another batch: python3 board.py run JOB --fresh"
 
 
-def log_of(found: FoundBatch, shard: Shard | None = None) -> TrialLog | None:
+def log_of(found: FoundBatch, shard: Shard | None = None, accept_damage: bool = False) -> TrialLog | None:
     """The log of a batch, or of one of its shards; None where nothing is recorded yet.
 
     Raises Unusable for one that cannot be read, is gone, does not hold a system that has answered, or is half merged.
+    With `accept_damage` no damage is a reason; None where it took the plan.
     """
     papers = papers_of(found.folder, shard)
     path, trace = papers.log, papers.trace
@@ -32,9 +34,11 @@ def log_of(found: FoundBatch, shard: Shard | None = None) -> TrialLog | None:
                        f"{merge_command(found)}")
     # who has answered in batch.json has answered in its log; a shard may not have come that far
     answered = found.batch.systems if shard is None else {}
-    log = log_at(path)
+    log = log_at(path, accept_damage)
+    if log is None and accept_damage and has_bytes(path):
+        return None
     if log is None:
-        if answered or (trace.exists() and trace.stat().st_size):
+        if answered or has_bytes(trace):
             raise Unusable(f"{shown_path(path)}: the answers are gone, and {trace.name} or batch.json knows of some; "
                            f"{_MEND}")
         return None
@@ -43,6 +47,11 @@ def log_of(found: FoundBatch, shard: Shard | None = None) -> TrialLog | None:
         raise Unusable(f"{shown_path(path)}: batch.json says that {shown_line(gone[0], 60)} has answered, and here "
                        f"nothing is planned for it; {_MEND}")
     return log
+
+
+def has_bytes(path: Path) -> bool:
+    """Whether a file is there and not empty."""
+    return path.exists() and path.stat().st_size > 0
 
 
 def recorded_log(found: FoundBatch) -> TrialLog:

@@ -59,7 +59,7 @@ def one_at_a_time(
 ) -> Iterator[None]:
     """Within this no other process begins a batch in a job's folder; waits for one that does. Raises Surroundings."""
     def waits() -> None:
-        say(f"{shown_path(folder)}: waiting for another shard, which makes the questions")
+        say(f"{shown_path(folder)}: waiting for another run, which makes the questions")
 
     with alone(folder / BEGIN_LOCK, waits, sleep):
         yield

@@ -10,7 +10,6 @@ from benchkit.basics.names import shown_line
 from benchkit.boards.board_values import EXPOSED, SYNTHETIC, TRACE, Board, Standing
 from benchkit.boards.board_words import interval_of, share_of
 from benchkit.boards.trace_check import Verification
-from benchkit.boards.trace_reading import MEND
 from benchkit.reports.figures_as_text import NOT_AVAILABLE
 
 _MOST_NAME = 40
@@ -35,10 +34,10 @@ def _verification(verification: Verification) -> Iterator[str]:
     if more:
         yield f"  and {more} more"
     if not verification.is_consistent:
-        yield f"  {MEND}"
+        yield f"  {verification.mend}"
     yield from ([verification.exposed_line] if verification.exposed_count else [])
     yield from (f"  {one}" for one in verification.exposed)
-    if verification.abandoned:
+    if verification.abandoned_line:
         yield f"  {verification.abandoned_line}"
 
 

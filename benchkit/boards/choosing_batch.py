@@ -34,10 +34,7 @@ from benchkit.trial_log.writer import LogWriter
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a person asked for of batches: a new one, that one, its questions made anew, rewording asked again.
-
-    `is_shard`: several machines ask for the same at the same time, and must not begin two.
-    """
+    """What a person asked for of batches: a new one, that one, its questions made anew, rewording asked again."""
 
     runs: Path
     command: Command
@@ -46,7 +43,6 @@ class Wanted:
     rebuild: bool = False
     regenerate: bool = False
     offline: bool = False
-    is_shard: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +55,15 @@ def batch_for(wanted: Wanted, job: Job, pack: Pack, edges: Edges) -> FoundBatch:
     """The batch to go on with, its job as it reads now. Raises Unusable for one that cannot be gone on with."""
     if wanted.regenerate and not (isinstance(job.asks, FromPack) and job.asks.reword):
         raise Unusable(f"--regen: job {job.name} has its questions reworded by nobody (key reword)")
-    found = None if wanted.fresh else _found(wanted, job, edges.say)
-    if found is None and not wanted.is_shard:
+    if wanted.fresh:
         return _begun(wanted, job, pack, edges)
+    found = _found(wanted, job, edges.say)
     if found is None:
+        # who starts at the same time, be it another shard, goes on with the same batch
         with one_at_a_time(wanted.runs / job.name, edges.say):
-            found = _found(wanted, job, edges.say) or _begun(wanted, job, pack, edges)
+            found = _found(wanted, job, edges.say)
+            if found is None:
+                return _begun(wanted, job, pack, edges)
     refuse_other_world(found, job, pack, wanted.command)
     if wanted.rebuild or wanted.regenerate:
         found = _rebuilt(found, _make(wanted, job, pack, edges), job, pack)

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from benchkit.basics.values import Case
 from benchkit.boards.pack import Step, Track
+from benchkit.tasks.modules import told
 
 
 class UnjudgedError(ValueError):
@@ -47,7 +48,7 @@ def value_of(track: Track, case: Case, answer: str, steps: Sequence[Step]) -> fl
     try:
         value: object = track.judge(case, answer, tuple(steps))
     except (Exception, SystemExit) as error:
-        raise UnjudgedError(f"track {track.name} raised {type(error).__name__}") from error
+        raise UnjudgedError(f"track {track.name} {told(error, track.judge)}") from error
     if track.kind == "gate":
         if type(value) is not bool:
             raise UnjudgedError(f"track {track.name} gave {type(value).__name__}, not whether it held")

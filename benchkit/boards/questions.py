@@ -24,6 +24,7 @@ from benchkit.disk.whole_files import read_whole, shown_path, write_whole
 from benchkit.tasks.cases import case_sha256
 
 MOST_BYTES = 256 * 1024 * 1024
+_MEND = "put the file back as it was, or make it again: python3 board.py run JOB --rebuild"
 _FIELDS = ("id", "split", "input", "expected", "tags", "sha256")
 
 
@@ -116,9 +117,11 @@ def read_questions(
     Raises Unusable for a line that is no question, and for questions that were altered, naming them; with
     `accept_altered` these are read as they are, and named in the value.
     """
+    if not path.exists():
+        raise Unusable(f"{shown_path(path)}: there is no such file; {_MEND}")
     data = read_whole(path, MOST_BYTES)
     if data and not data.endswith(b"\n"):
-        raise Unusable(f"{shown_path(path)}: its last line is cut off; put the file back as it was")
+        raise Unusable(f"{shown_path(path)}: its last line is cut off; {_MEND}")
     # line by line: a list of millions of empty lines takes many times the memory of the file
     pairs = [_case_at(path, number, line.removesuffix(b"\n")) for number, line in enumerate(BytesIO(data), 1)]
     cases = tuple(case for case, _ in pairs)
@@ -128,8 +131,8 @@ def read_questions(
         wrong = ("the order or the form of its lines",)
     if wrong and not accept_altered:
         what = cases_named(wrong) if wrong[0] in cases_sha256 else wrong[0]
-        raise Unusable(f"{shown_path(path)}: {what} is not as this batch was made with; put the file back as it was, "
-                       "or report on it as it is with --accept-altered (the board says so)")
+        raise Unusable(f"{shown_path(path)}: {what} is not as this batch was made with; {_MEND}, or report on it as it "
+                       "is with --accept-altered (the board says so)")
     return KeptQuestions(cases, wrong)
 
 

@@ -15,8 +15,8 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.names import count_of, shown_line
 from benchkit.basics.values import Shard, TaskName
 from benchkit.boards.batch import FoundBatch
-from benchkit.boards.batch_log import log_of, merge_command, unmerged_in
-from benchkit.boards.batch_shards import papers_of, shards_in
+from benchkit.boards.batch_log import has_bytes, log_of, merge_command, unmerged_in
+from benchkit.boards.batch_shards import Papers, papers_of, shards_in
 from benchkit.boards.choosing_batch import another_batch
 from benchkit.boards.game import Game, games_of, prompts_of
 from benchkit.boards.job import FromTask, Job
@@ -24,11 +24,12 @@ from benchkit.boards.pack import Pack
 from benchkit.boards.playing import Timing
 from benchkit.boards.questions import KeptQuestions, rules_of
 from benchkit.boards.solvers import players_of, solvers_of
+from benchkit.boards.trace_damage import damage_of
 from benchkit.boards.trace_file import TraceWriter
 from benchkit.disk.whole_files import shown_path
 from benchkit.running.live import Edges, log_at, record_live, recorded_settings
 from benchkit.running.order import Ended, Order
-from benchkit.running.plan import ALL, Selection, cells_of
+from benchkit.running.plan import ALL, Selection
 from benchkit.running.progress import Verdicts
 from benchkit.systems.loading import is_baseline
 from benchkit.trial_log.reader import TrialLog
@@ -41,12 +42,16 @@ QUESTIONS = "questions"
 
 @dataclass(frozen=True, slots=True)
 class Wished:
-    """How a session is to be run, and how it was asked for. `reruns_changed`: what was asked otherwise runs again."""
+    """How a session is to be run, and how it was asked for.
+
+    `reruns_changed`: what was asked otherwise runs again; `accepts_damage`: and so does what was lost to damage.
+    """
 
     command: Command
     selection: Selection = ALL
     budget_s: float | None = None
     reruns_changed: bool = False
+    accepts_damage: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +71,27 @@ def record_batch(
     """
     games = games_of(pack, questions.cases, rules_of(found.batch.job))
     shard = wished.selection.shard
-    log = log_of(found, shard)
+    log = log_of(found, shard, wished.accepts_damage)
     _check_trials(found, log)
+    if wished.accepts_damage:
+        wished = _accepting(log, papers_of(found.folder, shard), wished)
     if shard is not None:
-        _check_shared_out(found, shard, systems)
+        _check_shared_out(found, shard, systems, wished)
         whole = log_of(found)
         wished = replace(wished, selection=replace(wished.selection, answered=whole.is_recorded if whole else None))
-    before = _attempts(log)
     order = _order(found, pack, games, systems, wished, edges, log)
     ended = record_live(order, log, edges, ANSWERED)
-    return Recorded(_attempts(log_at(order.log)) - before, ended)
+    log = log_at(order.log) if ended.reason is not None else None
+    return Recorded(log.sessions[-1].trials if log else 0, ended)
+
+
+def _accepting(log: TrialLog | None, papers: Papers, wished: Wished) -> Wished:
+    """The same wish, with what was lost to damage run again; without any damage there is nothing to accept."""
+    if log is None or not papers.trace.exists():
+        return replace(wished, accepts_damage=has_bytes(papers.log))
+    damage = damage_of(log, papers.trace)
+    return replace(wished, selection=replace(wished.selection, lost=damage.lost),
+                   accepts_damage=bool(log.harmless or damage.is_unnamed or damage.lost))
 
 
 def _order(
@@ -84,7 +100,7 @@ def _order(
 ) -> Order:
     job = found.batch.job
     papers = papers_of(found.folder, wished.selection.shard)
-    trace = TraceWriter(papers.trace, edges.clock.stamp)
+    trace = TraceWriter(papers.trace, edges.clock.stamp, accept_damage=wished.accepts_damage)
     solvers = solvers_of(systems, pack, games, job, edges,
                          lambda name: recorded_settings(log, name, wished.reruns_changed))
     players = players_of(solvers, games, trace, Timing(edges.clock, job.limits.timeout_s))
@@ -92,8 +108,8 @@ def _order(
         log=papers.log, systems=players, title=TaskName(pack.module, pack.name, pack.version),
         cases=tuple(game.case for game in games.values()), prompts=prompts_of(games), split=_split(job),
         trials=job.trials, budget=Budget(edges.start, wished.budget_s), timeout_s=job.limits.timeout_s,
-        command=wished.command, selection=wished.selection, rerun_changed=wished.reruns_changed, adds_systems=True,
-        companion=trace, mend=_mend(wished),
+        command=wished.command, selection=wished.selection, rerun_changed=wished.reruns_changed,
+        accept_damage=wished.accepts_damage, adds_systems=True, companion=trace, mend=_mend(wished),
         without_server=wished.command.without("--models").plus("--offline") if any(map(is_baseline, job.systems))
         else None)
 
@@ -117,14 +133,15 @@ def _check_trials(found: FoundBatch, log: TrialLog | None) -> None:
                        "another batch with --fresh")
 
 
-def _check_shared_out(found: FoundBatch, shard: Shard, systems: Sequence[str]) -> None:
+def _check_shared_out(found: FoundBatch, shard: Shard, systems: Sequence[str], wished: Wished) -> None:
     """Raise Unusable where cells were shared out otherwise before, and the batch does not hold the answers yet.
 
     Who runs a cell follows from the number of shards and from all systems, so two shards would ask the same. Of as many
     shards each looks at its own log only: a thousand that read a thousand logs would wait for the disk.
     """
     for other in shards_in(found.folder):
-        log = log_of(found, other) if other == shard or other.of != shard.of else None
+        is_own = other == shard
+        log = log_of(found, other, wished.accepts_damage and is_own) if is_own or other.of != shard.of else None
         if log is None:
             continue
         new = [name for name in systems if name not in log.planned().systems]
@@ -132,7 +149,3 @@ def _check_shared_out(found: FoundBatch, shard: Shard, systems: Sequence[str]) -
             raise Unusable(f"{shown_path(log.path)}: its answers were shared out "
                            f"{f'without {shown_line(new[0], 60)}' if new else f'over {other.of}'}, and are not in the "
                            f"batch yet; first {merge_command(found)}")
-
-
-def _attempts(log: TrialLog | None) -> int:
-    return 0 if log is None else sum(log.attempts(cell) for cell in cells_of(log.planned()))

@@ -4,13 +4,14 @@ What does not live here: the ranking (board_text.py), and flags (the door).
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import cases_named, count_of, names_of, shown_line
-from benchkit.basics.values import Cell
+from benchkit.basics.values import Cell, Failure
 from benchkit.boards.batch import BATCH, EVAL, TRACE, FoundBatch
 from benchkit.boards.batch_folders import BrokenBatch
 from benchkit.boards.batch_log import log_of, merge_command, refuse_unmerged
@@ -23,7 +24,7 @@ from benchkit.boards.recording_batch import Recorded
 from benchkit.boards.trace_reading import Segment, TraceReader, trace_damage_named_by
 from benchkit.boards.trace_story import story_of
 from benchkit.disk.whole_files import shown_path
-from benchkit.running.plan import cells_of
+from benchkit.running.plan import can_be_retried, cells_of
 from benchkit.trial_log.merging import Merged
 from benchkit.trial_log.reader import TrialLog
 
@@ -37,8 +38,29 @@ def run_lines(findings: Findings, recorded: Recorded, command: Command) -> Itera
     end = _ENDS.get(recorded.ended.reason or "")
     yield (f"{shown_path(findings.found.folder)}: {recorded.new_cells} new {cells}, {findings.left} of "
            f"{len(findings.evaluation.rows)} planned cells left{f'; {end}' if end else ''}")
+    again = command.minus("--fresh", "--rebuild", "--regen", "--accept-damage").without("--limit")
+    errors = [(row.error.type, row.error.message) for row in findings.evaluation.rows
+              if row.error is not None and row.error.type != "NotRun"]
+    log, asked = findings.evidence.log, (row.cell for row in findings.evaluation.rows)
+    yield from failed_lines(errors, len(findings.evaluation.rows))
     if findings.left:
-        yield f"  go on  {command.minus('--fresh', '--rebuild', '--regen').without('--limit')}"
+        yield f"  go on  {again}"
+    if any(can_be_retried(log.error_type(cell)) for cell in asked):
+        yield f"  try errors again  {again.plus('--retry-errors')}"
+
+
+def failed_lines(errors: Sequence[tuple[str, str]], planned: int) -> Iterator[str]:
+    """How many cells failed, by type of error, and with which message most often; nothing where none did."""
+    if not errors:
+        return
+    by_type = Counter(kind for kind, _message in errors)
+    told = [f"{count} {kind} ({shown_line(_most_often(message for one, message in errors if one == kind), 160)})"
+            for kind, count in by_type.most_common()]
+    yield f"  {len(errors)} of {count_of(planned, 'planned cell')} failed: {'; '.join(told)}"
+
+
+def _most_often(messages: Iterable[str]) -> str:
+    return Counter(messages).most_common(1)[0][0]
 
 
 def shard_lines(found: FoundBatch, log: TrialLog, recorded: Recorded, command: Command) -> Iterator[str]:
@@ -46,11 +68,18 @@ def shard_lines(found: FoundBatch, log: TrialLog, recorded: Recorded, command: C
     whole = log_of(found)
     cells = list(cells_of(log.planned(), log.shard))
     left = sum(not log.is_recorded(cell) and not (whole and whole.is_recorded(cell)) for cell in cells)
+    failed = [cell for cell in cells if log.is_recorded(cell) and log.error_type(cell)]
+    outcomes = (log.trial(cell).outcome for cell in failed)
+    errors = [(one.error.type, one.error.message) for one in outcomes if isinstance(one, Failure)]
     end = _ENDS.get(recorded.ended.reason or "") if left else None
     yield (f"{shown_path(found.folder)}: shard {log.shard}: {count_of(recorded.new_cells, 'new cell')}, {left} of its "
            f"{len(cells)} planned cells left{f'; {end}' if end else ''}")
+    yield from failed_lines(errors, len(cells))
+    again = command.minus("--accept-damage").without("--limit")
     if left:
-        yield f"  go on             {command.without('--limit')}"
+        yield f"  go on             {again}"
+    if any(can_be_retried(kind) for kind, _message in errors):
+        yield f"  try errors again  {again.plus('--retry-errors')}"
     yield f"  merge all shards  {merge_command(found)}"
 
 

@@ -3,12 +3,14 @@ if it was logged, and saw what it had to.
 
 A segment without a trial line is abandoned (a kill or a signal came before the line) and counted, if it is the last of
 its session: a session ends with it. Any other had a line once: its answer was taken out of the log, a violation.
-A trial whose line comes into the log while this looks is neither: the next look finds it.
+A trial whose line comes into the log while this looks is neither: the next look finds it. A segment is lost if its
+trial line fell to damage that the log names, or if it did so itself and its cell was asked again.
 In memory are one segment, and some 700 bytes for each trial line. What does not live here: the invariants of one trial
 (trace_invariants.py), damage and shapes of events (trace_reading.py).
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +30,8 @@ from benchkit.boards.trace_invariants import (
     violations_of,
 )
 from benchkit.boards.trace_reading import (
+    MEND,
+    MEND_DAMAGE,
     FoundDamage,
     Segment,
     TraceReader,
@@ -57,7 +61,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What came of looking: segments that belong to a trial line, those abandoned, and what does not hold.
+    """What came of looking: segments that belong to a trial line, those abandoned or lost, and what does not hold.
 
     `count` is of all violations; `violations` are the first MOST_NAMED of them. `exposed` are the first MOST_NAMED
     findings of what must not be shown, `exposed_count` is of all: the trace may be true, and the questions are bad.
@@ -69,6 +73,8 @@ class Verification:
     violations: tuple[Violation, ...]
     exposed: tuple[Violation, ...] = ()
     exposed_count: int = 0
+    lost: int = 0
+    is_damaged: bool = False
 
     @property
     def is_consistent(self) -> bool:
@@ -88,11 +94,19 @@ class Verification:
 
     @property
     def abandoned_line(self) -> str:
-        """What is abandoned, in words; nothing where nothing is."""
-        if not self.abandoned:
-            return ""
-        return (f"{count_of(self.abandoned, 'trial')} abandoned: begun and cut off before the answer was recorded, "
-                "counted for nothing")
+        """What is abandoned or lost, in words; nothing where nothing is."""
+        told = []
+        if self.abandoned:
+            told.append(f"{count_of(self.abandoned, 'trial')} abandoned: begun and cut off before the answer was "
+                        "recorded, counted for nothing")
+        if self.lost:
+            told.append(f"{count_of(self.lost, 'trial')} lost to damage that was accepted, counted for nothing")
+        return "; ".join(told)
+
+    @property
+    def mend(self) -> str:
+        """What can be done about what does not hold; nothing where all does."""
+        return "" if self.is_consistent else MEND_DAMAGE if self.is_damaged else MEND
 
 
 @dataclass(slots=True)
@@ -100,6 +114,10 @@ class _Findings:
     found: list[Violation] = field(default_factory=list)
     count: int = 0
     sessions: frozenset[str] = frozenset()
+    lines_lost: dict[str, int] = field(default_factory=dict)
+    superseded: frozenset[SegmentKey] = frozenset()
+    lost: int = 0
+    is_damaged: bool = False
     abandoned: dict[str, SegmentKey] = field(default_factory=dict)
     matched: set[SegmentKey] = field(default_factory=set)
     exposed: list[Violation] = field(default_factory=list)
@@ -128,7 +146,10 @@ class _Findings:
     def goes_on(self, session: str) -> None:
         """A session has another segment: what seemed its end was not."""
         lost = self.abandoned.pop(session, None)
-        if lost is not None:
+        if lost is not None and self.lines_lost.get(session):
+            self.lines_lost[session] -= 1
+            self.lost += 1
+        elif lost is not None:
             self.add(SEGMENTS, place_of(lost), "its trial line is gone: its session went on behind it, and a kill "
                                                "leaves only the last trial of a session without one")
 
@@ -136,11 +157,13 @@ class _Findings:
         """A segment has no trial line; that may be the end of its session."""
         if key.session in self.sessions:
             self.abandoned[key.session] = key
+        elif self.lines_lost.get(""):
+            self.lost += 1
         else:
             self.add(SEGMENTS, place_of(key), "its trial line is gone, and so is its session")
 
     def damaged(self, found: FoundDamage) -> None:
-        length = found.damage.length
+        length, self.is_damaged = found.damage.length, True
         self.add(LINES, found.where, f"{count_of(length, 'byte')} {are(length)} no whole line")
 
 
@@ -150,7 +173,8 @@ def verify(log: TrialLog, trace: Path, asked: Asked | None = None) -> Verificati
     Raises Unusable for a trace that is not there, or holds what no event can be, and where the pack cannot say what
     must not be shown.
     """
-    due, findings = _due_of(log), _Findings(sessions=frozenset(session.id for session in log.sessions))
+    findings = _Findings()
+    due = _due_of(log, findings)
     reader = TraceReader(trace, trace_damage_named_by(log))
     # in this order: what was in the trace by then has its line in the log by now, the trial under way apart
     end = trace_size(trace)
@@ -162,13 +186,17 @@ def verify(log: TrialLog, trace: Path, asked: Asked | None = None) -> Verificati
                 findings.times_of(segment)
                 _take(segment, due, findings)
                 if asked is not None:
-                    _hold_against_question(segment, asked, line, findings, is_sound=findings.count == before)
+                    is_sound = findings.count == before and not segment.is_cut
+                    _hold_against_question(segment, asked, line, findings, is_sound=is_sound)
     finally:
         reader.close()
     for key in due:
-        findings.add(SEGMENTS, place_of(key), "its trial line has no segment")
+        if key in findings.superseded:
+            findings.lost += 1
+        else:
+            findings.add(SEGMENTS, place_of(key), "its trial line has no segment")
     return Verification(len(findings.matched), len(findings.abandoned), findings.count, tuple(findings.found),
-                        tuple(findings.exposed), findings.exposed_count)
+                        tuple(findings.exposed), findings.exposed_count, findings.lost, findings.is_damaged)
 
 
 def _recorded_since(log: TrialLog, due: Container[SegmentKey]) -> frozenset[SegmentKey]:
@@ -184,12 +212,20 @@ def place_of(key: SegmentKey) -> str:
             f"{key.attempt} in session {key.session}")
 
 
-def _due_of(log: TrialLog) -> dict[SegmentKey, Due]:
-    """What every trial line that counts says, with the settings that held when it was written."""
+def _due_of(log: TrialLog, findings: _Findings) -> dict[SegmentKey, Due]:
+    """What every trial line that counts says, with the settings that held when it was written.
+
+    The findings then know the sessions of the log, how many of their lines are lost, and where the trace has damage
+    that is named the attempts that gave way to a later one.
+    """
     due: dict[SegmentKey, Due] = {}
-    settings: dict[str, Mapping[str, JSON]] = {}
+    # where the line that had them first is lost, those of later on
+    settings: dict[str, Mapping[str, JSON]] = dict(log.settings)
     same: dict[str, str] = {}  # each name once in memory, however many lines repeat it
+    found, last = Counter[str](), dict[str, int]()
     for line, place in log.lines_that_count():
+        found[same.setdefault(place.session, place.session)] += 1
+        last[same[place.session]] = place.n
         if isinstance(line, SystemLine):
             settings[line.system] = line.settings
         elif isinstance(line, TrialLine):
@@ -197,6 +233,13 @@ def _due_of(log: TrialLog) -> dict[SegmentKey, Due]:
                 same.setdefault(name, name) for name in (place.session, line.cell.system, line.cell.case))
             key = SegmentKey(session, Cell(system, case, line.cell.trial), line.attempt)
             due[key] = due_of(line, settings.get(system, {}))
+    findings.sessions = frozenset(found)
+    findings.lines_lost = {session: last[session] + 1 - found[session] for session in found}
+    # a session of which nothing is left
+    findings.lines_lost[""] = len(log.named)
+    if trace_damage_named_by(log):
+        counting = {key.cell: key for key in due}
+        findings.superseded = frozenset(key for key in due if counting[key.cell] != key)
     return due
 
 
@@ -218,7 +261,11 @@ def _take(segment: Segment, due: dict[SegmentKey, Due], findings: _Findings) -> 
     place = place_of(segment.key)
     findings.goes_on(segment.key.session)
     line = due.pop(segment.key, None)
-    if line is not None:
+    findings.is_damaged = findings.is_damaged or segment.is_cut
+    if line is not None and segment.is_cut and segment.key in findings.superseded:
+        findings.matched.add(segment.key)
+        findings.lost += 1
+    elif line is not None:
         findings.matched.add(segment.key)
         for invariant, what in violations_of(segment.events, line):
             findings.add(invariant, place, what)

@@ -14,7 +14,7 @@ from benchkit.basics import strict_json
 from benchkit.basics.errors import Surroundings, Unusable
 from benchkit.basics.values import JSON, Cell
 from benchkit.boards.trace_events import END, Event, SegmentKey, event_bytes, event_of
-from benchkit.boards.trace_reading import TraceReader, trace_damage_named_by
+from benchkit.boards.trace_reading import FoundDamage, TraceReader, refuse, trace_damage_named_by
 from benchkit.disk.appending import AppendFile, DiskCalls
 from benchkit.disk.locking import LockedElsewhere
 from benchkit.disk.whole_files import shown_path
@@ -28,8 +28,11 @@ class TraceWriter:
     `stamp` gives the time of an event, in UTC; where a clock was put back, an event has the time of the one before it.
     """
 
-    def __init__(self, path: Path, stamp: Callable[[], str], calls: DiskCalls | None = None) -> None:
-        """Touch nothing yet: a session that never begins makes no trace."""
+    def __init__(
+        self, path: Path, stamp: Callable[[], str], calls: DiskCalls | None = None, accept_damage: bool = False,
+    ) -> None:
+        """Touch nothing yet: a session that never begins makes no trace. With `accept_damage` no damage is harmful."""
+        self._accepts = accept_damage
         self._path, self._stamp, self._calls = path, stamp, calls
         self._file: AppendFile | None = None
         self._session = ""
@@ -51,13 +54,16 @@ class TraceWriter:
 
     def _damage(self, file: AppendFile, named: tuple[Damage, ...]) -> tuple[Damage, ...]:
         reader = TraceReader(self._path, named)
+        accepted: list[FoundDamage] = []
+        on_damage = accepted.append if self._accepts else refuse
         try:
-            damage, size = reader.look_over()
+            damage, size = reader.look_over(on_damage)
             if file.size > size:
                 file.append(b"\n")
+                accepted.clear()
                 # a line that had lost only its newline is whole again
-                damage, _size = reader.look_over()
-            return damage
+                damage, _size = reader.look_over(on_damage)
+            return (*(found.damage for found in accepted), *damage)
         finally:
             reader.close()
 

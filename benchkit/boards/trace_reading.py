@@ -24,16 +24,21 @@ from benchkit.trial_log.raw_lines import LineSource, where_in
 from benchkit.trial_log.reader import TrialLog
 
 MEND = "put back the file as it was, or begin another batch: python3 board.py run JOB --fresh"
+MEND_DAMAGE = "put back the file as it was, or ask again what is damaged: python3 board.py run JOB --accept-damage"
 # keys are sorted, so the type stands at the end of a line and is found without parsing it
 _TYPE = re.compile(rb'"type":"([^"\\]{1,60})","v":1$')
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The events of one trial, in order. `offset` is where its first line begins in the file."""
+    """The events of one trial, in order. `offset` is where its first line begins in the file.
+
+    `is_beside_damage`: right before it, within it or right behind it are bytes that are no whole line.
+    """
 
     offset: int
     events: tuple[Event, ...]
+    is_beside_damage: bool = False
 
     @property
     def key(self) -> SegmentKey:
@@ -44,6 +49,12 @@ class Segment:
     def is_closed(self) -> bool:
         """Whether its last event is the end of the trial."""
         return self.events[-1].type == END
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether damage took a line of it away."""
+        numbers = [event.seq for event in self.events]
+        return self.is_beside_damage and not (self.is_closed and numbers == list(range(len(numbers))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +92,17 @@ def refuse(found: FoundDamage) -> None:
     """Raise Unusable for harmful damage."""
     length = found.damage.length
     raise Unusable(f"{found.where}: {count_of(length, 'byte')} {are(length)} no whole line (torn or altered), and "
-                   f"whole lines follow; {MEND}")
+                   f"whole lines follow; {MEND_DAMAGE}")
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A whole line; `number` is None where the first lines were passed over."""
+    """A whole line; `number` is None where the first lines were passed over. `is_behind_damage`: right behind it."""
 
     number: int | None
     offset: int
     data: bytes
+    is_behind_damage: bool
 
 
 class TraceReader:
@@ -101,6 +113,7 @@ class TraceReader:
         self._source, self._named = LineSource(path), NamedDamage(named)
         self._tail: list[FoundDamage] = []
         self._size = 0
+        self._ends_in_damage = False
 
     def close(self) -> None:
         """Close the file."""
@@ -115,23 +128,24 @@ class TraceReader:
         Raises Unusable for a whole line that is no event.
         """
         events: list[Event] = []
-        offset = start
+        offset, is_beside = start, False
         for line in self._whole_lines(start, on_damage):
             if end is not None and line.offset >= end:
                 break
             event = self._event_in(line)
+            is_beside = is_beside or line.is_behind_damage
             if events and event.key != events[0].key:
-                yield Segment(offset, tuple(events))
-                events = []
+                yield Segment(offset, tuple(events), is_beside)
+                events, is_beside = [], line.is_behind_damage
             if not events:
                 offset = line.offset
             events.append(event)
         if events:
-            yield Segment(offset, tuple(events))
+            yield Segment(offset, tuple(events), is_beside or self._ends_in_damage)
 
     def segment_at(self, offset: int) -> Segment:
-        """The segment whose first line begins at `offset`. Raises Unusable if there is none."""
-        found = next(self.segments(start=offset), None)
+        """The segment whose first line begins at `offset`, without lines that are damaged. Raises Unusable if none."""
+        found = next(self.segments(lambda damage: None, start=offset), None)
         if found is None:
             raise Unusable(f"{shown_path(self._source.path)}: byte {offset}: no trial begins there")
         return found
@@ -140,13 +154,14 @@ class TraceReader:
         """The segments of all attempts at one cell. Raises Unusable for harmful damage."""
         return (segment for segment in self.segments() if segment.key.cell == cell)
 
-    def look_over(self) -> tuple[tuple[Damage, ...], int]:
+    def look_over(self, on_damage: Callable[[FoundDamage], None] = refuse) -> tuple[tuple[Damage, ...], int]:
         """The harmless damage that is not named yet, and the bytes up to the last newline; nothing is parsed.
 
-        Raises Unusable for harmful damage, an event of a type that nobody knows, and a file that is no trace.
+        `on_damage` is told of harmful damage. Raises Unusable for an event of a type that nobody knows, and a file that
+        is no trace.
         """
         self._source.refuse_foreign(EVENT_START, "trace")
-        for line in self._whole_lines(0, refuse):
+        for line in self._whole_lines(0, on_damage):
             found = _TYPE.search(line.data, 0, len(line.data) - SUM_BYTES)
             if found is None or found[1].decode("ascii", "replace") not in KNOWN_EVENT_TYPES:
                 self._event_in(line)
@@ -154,18 +169,20 @@ class TraceReader:
 
     def _whole_lines(self, start: int, on_damage: Callable[[FoundDamage], None]) -> Iterator[_Line]:
         """The whole lines; the damage behind the last of them is then in `_tail`."""
-        self._tail = []
+        self._tail, self._ends_in_damage = [], False
         for number, (offset, length, data) in enumerate(self._source.lines(start), 1):
             self._size = offset + length
-            if self._named.covers(offset, length):
-                continue
-            if data is None or not is_whole(data):
-                self._note(Damage(offset, length), number)
+            is_named = self._named.covers(offset, length)
+            if is_named or data is None or not is_whole(data):
+                self._ends_in_damage = True
+                if not is_named:
+                    self._note(Damage(offset, length), number)
                 continue
             for found in self._tail:
                 on_damage(found)
             self._tail.clear()
-            yield _Line(number if start == 0 else None, offset, data)
+            is_behind, self._ends_in_damage = self._ends_in_damage, False
+            yield _Line(number if start == 0 else None, offset, data, is_behind)
 
     def _note(self, damage: Damage, number: int) -> None:
         """Damaged lines that follow each other are one damage: a file of line ends has millions."""

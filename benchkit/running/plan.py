@@ -28,7 +28,7 @@ class Selection:
 
     With `again` the cells that are recorded are run, too, as their next attempt. `shard` is the part of the plan
     that this log is for: cells of other parts are neither run nor counted. `answered` says which cells another log
-    holds: they are not run here.
+    holds: they are not run here. What was `lost` is run again though it is recorded.
     """
 
     limit: int | None = None
@@ -38,6 +38,7 @@ class Selection:
     again: bool = False
     shard: Shard | None = None
     answered: Callable[[Cell], bool] | None = None
+    lost: frozenset[Cell] = frozenset()
 
     def holds(self, cell: Cell) -> bool:
         """Whether a cell is of the chosen case and systems, and no other log holds it."""
@@ -199,7 +200,7 @@ def refuse_changes(log: TrialLog, changes: Changes, mend: str) -> None:
 
 def is_left(log: Cells, cell: Cell, changes: Changes, selection: Selection) -> bool:
     """Whether a cell is still to be run."""
-    if not log.is_recorded(cell) or changes.touches(cell) or selection.again:
+    if not log.is_recorded(cell) or changes.touches(cell) or selection.again or cell in selection.lost:
         return True
     return selection.retry_errors and can_be_retried(log.error_type(cell))
 

@@ -70,7 +70,10 @@ def record(order: Order, log: TrialLog | None, surrounds: Surrounds) -> Ended:
     check_selection(plan, order.selection)
     if log is not None:
         changes = _compare(log, plan, _foreseen_differences(order, log), order)
-        if not any(True for _ in work_left(log, plan, changes, _chosen(order))) and _covers(log, plan):
+        # a log with a companion is read again by others, so its damage is named also where nothing is left to run
+        is_to_name_damage = order.accept_damage and order.companion is not None
+        is_left = any(True for _ in work_left(log, plan, changes, _chosen(order)))
+        if not is_left and not is_to_name_damage and _covers(log, plan):
             return Ended(None)
     order.probe()
     with closing_all(order):

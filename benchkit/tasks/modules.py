@@ -29,8 +29,8 @@ def load_module(name: str, folders: Sequence[Path]) -> ModuleType:
     """
     _check_name(name)
     for folder in folders:
-        spec = PathFinder.find_spec(name.partition(".")[0], [str(folder)])
-        if spec is not None and spec.origin is not None:
+        spec = _spec_in(folder, name)
+        if spec is not None:
             if str(folder) not in sys.path:
                 # behind all others: a file of the user never stands in for a module of the kit or of Python
                 sys.path.append(str(folder))
@@ -104,6 +104,16 @@ def _check_name(name: str) -> None:
         raise Unusable(f"{name} is a module of {owner} itself; give your module another name")
 
 
+def _spec_in(folder: Path, name: str) -> ModuleSpec | None:
+    """What is run first for a name: its file, or the folder that it is in, with an __init__.py or without."""
+    first, *inner = name.split(".")
+    spec = PathFinder.find_spec(first, [str(folder)])
+    if spec is None or spec.origin is not None or not inner:
+        return None if spec is None or spec.origin is None else spec
+    found = PathFinder.find_spec(f"{first}.{inner[0]}", list(spec.submodule_search_locations or ()))
+    return spec if found is not None and found.origin is not None else None
+
+
 def _run_to(name: str, spec: ModuleSpec) -> ModuleType:
     parts = name.split(".")
     module = _run(spec)
@@ -119,6 +129,11 @@ def _run_to(name: str, spec: ModuleSpec) -> ModuleType:
 
 def _run(spec: ModuleSpec) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
+    if spec.origin is None:
+        # a folder without __init__.py: it is this one, whatever else of that name can be imported
+        module.__path__ = list(spec.submodule_search_locations or ())
+        sys.modules[spec.name] = module
+        return module
     before = sys.modules.get(spec.name)
     sys.modules[spec.name] = module
     try:

@@ -179,7 +179,7 @@ class Accounting:
         if self.pending and not self._accepts:
             raise Unusable(
                 f"{self._first_pending}, and whole lines follow; put back the file as it was, or go on without "
-                "what is lost: bench.py --accept-damage (a board: board.py run JOB --fresh)")
+                "what is lost: bench.py --accept-damage (a board: board.py run JOB --accept-damage)")
         return tally
 
     def _note(self, damage: Damage, what: str) -> bool:

@@ -2,7 +2,8 @@
 
 Each log is read through once, and its lines that count are taken over as they stand, session after session: who ran
 what, and when, stays true. A cell belongs to the first log that holds it; another log that holds it, too, must hold
-the same output or error. In memory are the table of one log, and two bytes for each planned cell.
+the same output or error, or an error that the first has tried again. In memory are the table of one log, and two bytes
+for each planned cell.
 What does not live here: what the logs must have in common (common_plan.py), how the cells came to be shared out
 (running/shards.py), and the traces of boards (boards/trace_joining.py).
 """
@@ -143,7 +144,8 @@ class _Merge:
     def _compare(self, log: TrialLog, owner: int, number: Callable[[int], int]) -> None:
         other = read_log(self._read[owner - 1], accept_damage=self._accepts)
         names = [f"{shown_line(cell.case, 48)} trial {cell.trial}" for position, cell in log.cells()
-                 if self._owners[number(position)] == owner and _said(log, cell) != _said(other, cell)]
+                 if self._owners[number(position)] == owner and _said(log, cell) != _said(other, cell)
+                 and not (log.error_type(cell) and log.attempts(cell) < other.attempts(cell))]
         if names:
             raise Unusable(f"{shown_path(log.path)} and {shown_path(other.path)} have different outcomes of "
                            f"{names_of(names)}; leave one of the two logs out")
