@@ -169,13 +169,14 @@ class JudgingAnAnswer(PackTest):
                 value_of(track, self.CASE, "", ())
             self.assertIn(f"track odd {words}", str(caught.exception))
 
-    def test_a_judge_that_raises_is_named_and_its_words_kept_out(self) -> None:
+    def test_a_judge_that_raises_is_named_with_its_message_file_and_line(self) -> None:
         def judge(case: Case, answer: str, steps: object) -> float:
             raise KeyError(answer)
+        line = judge.__code__.co_firstlineno + 1
         track = Track("odd", "capability", "x", "y", judge, "0" * 64)
         with self.assertRaises(UnjudgedError) as caught:
-            value_of(track, self.CASE, "secret", ())
-        self.assertEqual("track odd raised KeyError", str(caught.exception))
+            value_of(track, self.CASE, "red", ())
+        self.assertEqual(f"track odd raised KeyError: 'red' (test_boards_pack.py, line {line})", str(caught.exception))
 
 
 class ATaskAsAPack(unittest.TestCase):
