@@ -22,7 +22,7 @@ from benchkit.boards.trace_views import said_in, shown_in, steps_in
 from benchkit.disk.appending import AppendFile, DiskCalls
 from benchkit.running.plan import Selection
 from benchkit.trial_log.lines import Damage
-from tests.toy_game import ANSWER, LONG_LOOK, LOOK, ROBOT, STAMP, Batch, Robot, timed_out, toy_pack
+from tests.toy_game import ANSWER, LONG_LOOK, LOOK, ROBOT, STAMP, Batch, Robot, ToyTurn, timed_out, toy_pack
 
 ROOT = Path(__file__).resolve().parent.parent
 SESSION, OTHER = "a" * 16, "b" * 16
@@ -146,9 +146,13 @@ class Writing(InAFolder):
         self.assertTrue(self.batch.verified().is_consistent)
 
     def test_what_no_reader_would_take_never_gets_in(self) -> None:
-        for text, wanted in (("\ud800", "a lone surrogate"), ("x" * 5_000_000, "more than a trace takes")):
+        pack, large = self.batch.pack, toy_pack(turn=lambda case, said, steps, left: ToyTurn(
+            "bought", "look", ({"text": "x" * 5_000_000},), 1.0, True))
+        for text, asked, wanted in (("\ud800", pack, "a lone surrogate"), (LOOK, large, "more than a trace takes")):
+            self.batch.pack = asked
             with self.subTest(wanted), self.assertRaisesRegex(BrokenOff, wanted):
                 self.batch.run({ROBOT: Robot([Reply(text)])})
+            self.batch.pack = pack
         self.batch.run({ROBOT: Robot()})
         self.assertTrue(self.batch.verified().is_consistent)
 
