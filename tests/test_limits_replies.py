@@ -26,10 +26,18 @@ def chat(**last: Any) -> Fault:
     """A whole reply of Ollama in one line, with these fields; letters are sent as they are."""
     message = {"role": "assistant", **last.pop("message", {"content": "yes"})}
     return fake_ollama.lines(json.dumps(
-        {"model": TAG, "message": message, "done": True, **last}, ensure_ascii=False).encode())
+        {"model": TAG, "message": message, "done": True, "done_reason": "stop", **last}, ensure_ascii=False).encode())
 
 
-class OllamaSays(RiverWithServer):
+class Says(River):
+    def assert_is_broken_off(self, trial: Mapping[str, Any]) -> None:
+        """An end of 3 MB that nobody knows: what had come is kept, and of the end as much as a message quotes."""
+        self.assertEqual(("BrokenReply", "yes"), (trial["error"]["type"], trial["error"]["partial"]))
+        self.assertRegex(trial["error"]["message"], "_reason é{50,200}")
+        self.assertLess(len(trial["error"]["message"]), 400)
+
+
+class OllamaSays(RiverWithServer, Says):
     def recorded(self, *faults: Fault) -> list[dict[str, Any]]:
         """The trials of a run whose first replies are these."""
         self.server.next(*faults)
@@ -42,10 +50,10 @@ class OllamaSays(RiverWithServer):
     def test_a_trial_is_kept_whatever_its_reply_says_of_itself(self) -> None:
         long, absurd, *_ = self.recorded(
             chat(done_reason="é" * (MANY // 2)),
-            chat(done_reason=7, total_duration=2**53 - 1, load_duration=-1, eval_duration=1e300, eval_count=2**53 - 1,
+            chat(total_duration=2**53 - 1, load_duration=-1, eval_duration=1e300, eval_count=2**53 - 1,
                  prompt_eval_count=True))
-        self.assertEqual(("yes", "é" * 200), (long["output"], long["finish"]))
-        self.assertEqual(("yes", None), (absurd["output"], absurd["finish"]))
+        self.assert_is_broken_off(long)
+        self.assertEqual("yes", absurd["output"])
         self.assertEqual({"cached_tokens": None, "output_tokens": None, "prompt_tokens": None}, absurd["usage"])
         self.assertEqual({None}, {absurd["timings"][name] for name in ("load_s", "output_s", "prompt_s")})
 
@@ -85,7 +93,7 @@ class OllamaSays(RiverWithServer):
         self.assertLess(second["waited_s"] + second["latency_s"], 2.7)
 
 
-class OpenaiSays(River):
+class OpenaiSays(Says):
     def test_a_trial_is_kept_whatever_its_reply_says_of_itself(self) -> None:
         signed = {"model": fake_openai.MODEL, "system_fingerprint": fake_openai.BUILD}
         with FakeOpenAI() as server:
@@ -100,7 +108,7 @@ class OpenaiSays(River):
                              "--log recorded/smol.jsonl")
         self.assertEqual(0, told.code, told)
         long, absurd, _ = (line for line in self.lines() if line["kind"] == "trial")
-        self.assertEqual(("yes", "é" * 200), (long["output"], long["finish"]))
+        self.assert_is_broken_off(long)
         self.assertEqual({None}, {*absurd["usage"].values(), absurd["timings"]["prompt_s"],
                                   absurd["timings"]["output_s"]})
 

@@ -208,8 +208,8 @@ def _several_hosts(run: Run) -> Iterator[Caution]:
 def _not_pinned(run: Run) -> Iterator[Caution]:
     if run.record.settings.get("pinned_by") == "nothing":
         yield Caution("model-not-pinned", (
-            "nothing pins the model: its server gives no digest and no fingerprint of it, so other weights under the "
-            "same name would not show"))
+            "nothing pins the model: its server gives no digest and no fingerprint of the weights, so others under "
+            "the same name would not show"))
 
 
 def _another_name(run: Run) -> Iterator[Caution]:

@@ -247,7 +247,7 @@ class OpenAISystem:
         known = ", ".join(key for key in opened.served if key != "model")
         ollama = f"; --system ollama:{self._model.name} pins by digest" if opened.listed and (
             opened.listed.server == "ollama") else ""
-        return (f"nothing pins {self._model.name}: its server gives no digest and no fingerprint of the model, only "
+        return (f"nothing pins {self._model.name}: its server gives no digest and no fingerprint of the weights, only "
                 f"{known or 'its name'}; other weights under this name would not show{ollama}")
 
     def _gone(self, deadline: float) -> str | None:
