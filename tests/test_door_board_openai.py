@@ -53,6 +53,21 @@ class AModelOfAnotherServer(BoardDoor):
         self.assertNotRegex(page, r'badge pass"><span[^>]*>[^<]*</span>published')
         self.assertIn("3/3, 9 incomplete", page)
 
+    def test_a_server_without_credit_ends_the_run_which_goes_on_later_with_what_it_takes(self) -> None:
+        self.job(systems='["baselines:even", "openai:toy.gguf"]', env_file='"keys.env"')
+        with FakeOpenAI() as server, mock.patch.dict(os.environ):
+            (self.home / "keys.env").write_text(f"OPENAI_BASE_URL=http://{server.host}/v1\n", encoding="utf-8")
+            server.refused, server.refusal = "max_tokens", "max_tokens is unsupported"
+            server.next(completes("even"), refuses(402, "Insufficient credits"))
+            told = self.type("run jobs/tiny.toml")
+            self.assertEqual(told.code, 3, told)
+            self.assertRegex(told.stderr.splitlines()[-1], "^board.py.*Insufficient credits")
+            self.assertEqual(2, len(server.trials()))
+            told = self.type("run jobs/tiny.toml")
+            self.assertEqual(told.code, 0, told)
+            self.assertEqual(12, len(server.trials()))
+            self.assertEqual({True}, {"max_completion_tokens" in seen.body for seen in server.trials()})
+
 
 if __name__ == "__main__":
     unittest.main()
