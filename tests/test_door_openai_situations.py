@@ -195,13 +195,13 @@ class Situations(River):
                 (refuses(429, "Daily limit reached", "Retry-After: 3600\r\n"), 3, "ServerBusy", "Daily limit reached")):
             with self.subTest(words):
                 self.fresh((), *[fault] * 9)
-                lines = self.run_of(3, "--trials 4 --timeout-s 0.3")
+                lines = self.run_of(3, "--trials 4")
                 self.assertEqual([line["error"]["type"] for line in lines], [error_type] * asked)
                 self.assertRegex(self.stderr.splitlines()[-1], rf"^bench\.py: .*{words}")
                 self.assertIn(f"({8 - asked} NotRun", self.stdout)
                 self.server.forget_faults()
                 self.server.answer = lambda model, messages, seed: "yes"
-                later = self.run_of(0, "--trials 4 --timeout-s 5")
+                later = self.run_of(0, "--trials 4")
                 self.assertEqual(["output" in line for line in later], [False] * asked + [True] * (8 - asked))
 
 

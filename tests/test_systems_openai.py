@@ -414,12 +414,11 @@ class Answering(WithServer):
             for fault in (fake_ollama.status(200, body), fake_ollama.lines(
                     data(choices=[], error={"code": code, "message": "rate limited upstream"}), b"")):
                 self.server.next(fault)
-                self.assertEqual(system.answer(self.request()).retries, 1)
-                self.server.next(*[fault] * 9)
-                error_ = self.error(system, 0.4)
-                self.server.forget_faults()
-                self.assertEqual(error_.type, "ServerBusy")
-                self.assertIn("rate limited upstream", error_.message)
+                self.assertEqual(system.answer(self.request(60.0)).retries, 1)
+        self.server.next(*[fault] * 9)
+        error_ = self.error(system, 2.0)
+        self.assertEqual(error_.type, "ServerBusy")
+        self.assertIn("rate limited upstream", error_.message)
 
     def test_a_rest_is_kept_by_the_next_trials_that_have_the_time_and_the_others_ask_at_once(self) -> None:
         system = self.opened()
