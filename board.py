@@ -206,6 +206,7 @@ def command_of(options: argparse.Namespace, shard: "Shard | None" = None) -> "Co
 
 def shard_wanted(options: argparse.Namespace) -> "Shard | None":
     """The part of the batch that --shard means. Raises Unusable, also beside a flag that parts the shards."""
+    from benchkit.basics.command import shell_word
     from benchkit.basics.errors import Unusable
     from benchkit.running.shards import shard_of
 
@@ -214,7 +215,7 @@ def shard_wanted(options: argparse.Namespace) -> "Shard | None":
     for flag in ("fresh", "rebuild", "regen"):
         if getattr(options, flag):
             raise Unusable(f"--{flag} --shard: each shard would have other questions; begin a batch once with "
-                           f"python3 board.py begin {options.job}, then run its shards without --{flag}")
+                           f"python3 board.py begin {shell_word(options.job)}, then run its shards without --{flag}")
     return shard_of(options.shard, os.environ)
 
 
@@ -312,6 +313,7 @@ def merge_shards(options: argparse.Namespace) -> int:
 
 def draw_again(options: argparse.Namespace) -> int:
     """`report`: judge what is there, and draw the board."""
+    from benchkit.basics.command import shell_word
     from benchkit.basics.errors import Unusable
     from benchkit.boards.batch import PUBLISHED
     from benchkit.boards.batch_folders import find_batch, newest
@@ -324,7 +326,7 @@ def draw_again(options: argparse.Namespace) -> int:
     name = job_at(options.job).name
     found = newest(runs(), name) if options.batch is None else find_batch(runs(), options.batch, name)
     if found is None:
-        raise Unusable(f"job {name} has no batch yet; python3 board.py run {options.job} makes one")
+        raise Unusable(f"job {name} has no batch yet; python3 board.py run {shell_word(options.job)} makes one")
     if options.batch is None:
         tell_passed_over(runs(), found, door.say)
     refuse_blocked(found)

@@ -151,6 +151,7 @@ def check(options: argparse.Namespace) -> int:
     """`--check FILE`: exit code 1 if a log beside it equals no entry."""
     from pathlib import Path
 
+    from benchkit.basics.command import shell_word
     from benchkit.basics.errors import Unusable
     from benchkit.recordings.digest_book import check_log, names_in, read_book
     from benchkit.recordings.digests import digests_of
@@ -158,8 +159,8 @@ def check(options: argparse.Namespace) -> int:
     book = Path(options.check)
     entries = read_book(book)
     if not names_in(entries):
-        raise Unusable(f"{book}: it holds no entry yet; add one: python3 outputs_digest.py LOG --update {book} "
-                       "--label TEXT")
+        raise Unusable(f"{book}: it holds no entry yet; add one: python3 outputs_digest.py LOG --update "
+                       f"{shell_word(str(book))} --label TEXT")
     checks = []
     for name in names_in(entries):
         digests = digests_of(recording_in(book.parent / f"{name}.jsonl", options))

@@ -47,7 +47,11 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As ever, but a flag that is given twice is refused: it is not clear which of the two is meant."""
-        flags = self.flags_in(sys.argv[1:] if args is None else args)
+        words = sys.argv[1:] if args is None else args
+        for word in words:
+            if not _is_text(word):
+                self.error(f"the argument {word} is no UTF-8, and no file of the kit could hold it")
+        flags = self.flags_in(words)
         for flag in flags:
             if flags.count(flag) > 1 and not isinstance(self._option_string_actions[flag], argparse._AppendAction):
                 self.error(f"{flag} is given {flags.count(flag)} times; give it once")
@@ -66,16 +70,21 @@ class Parser(argparse.ArgumentParser):
             self.error(f"{mode} does not heed {', '.join(ignored)}; leave {'it' if len(ignored) == 1 else 'them'} out")
 
 
+def _is_text(word: str) -> bool:
+    """Whether an argument is text: bytes that are none come as halves of surrogate pairs."""
+    return word.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in word)
+
+
 def placed(text: str) -> str:
     """A sentence of the kit: where it offers a door (`python3 bench.py ...`), that as a person would type it here.
 
     Rooms name doors by their bare names, for they do not know where a person stands.
     """
-    import shlex
+    from benchkit.basics.command import shell_word
     folder, door = os.path.split(sys.argv[0])
     if not folder or door not in DOORS:
         return text
-    return _OFFERED.sub(lambda found: f"python3 {shlex.quote(os.path.join(folder, found[1]))}", text)
+    return _OFFERED.sub(lambda found: f"python3 {shell_word(os.path.join(folder, found[1]))}", text)
 
 
 def one_line(text: str) -> str:
@@ -85,12 +94,18 @@ def one_line(text: str) -> str:
 
 
 def as_process(main: Callable[[], int]) -> int:
-    """Run a door's main as the process: Ctrl-C before its story begins ends it by the signal, without a traceback."""
+    """Run a door's main as the process; what comes before its story ends without a traceback, too.
+
+    That is Ctrl-C, which ends it by the signal, and want of memory.
+    """
     import signal
     # a shell that starts something in the background may have it ignored, and then it stays so
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    return main()
+    try:
+        return main()
+    except (MemoryError, ImportError) as error:
+        return _failed_for_want_of_memory(os.path.basename(sys.argv[0]), error)
 
 
 def run(prog: str, story: Callable[[], int]) -> int:
@@ -109,9 +124,26 @@ def run(prog: str, story: Callable[[], int]) -> int:
         return CLOSED_STDOUT
     except KeyboardInterrupt:
         return _failed(prog, "stopped by SIGINT", 130)
+    except (MemoryError, RuntimeError, ImportError) as error:
+        return _failed_for_want_of_memory(prog, error)
     except OSError as error:
         return _failed(prog, f"{error.strerror or type(error).__name__}"
                              f"{f': {error.filename}' if error.filename else ''}; nothing more was written", 3)
+
+
+def _failed_for_want_of_memory(prog: str, error: Exception) -> int:
+    """One line and 3 where there is no memory for a value, a thread or a library of Python's own; else the error.
+
+    Nothing is imported here: that could fail for the same want.
+    """
+    words = str(error)
+    is_library = isinstance(error, ImportError) and ("failed to map" in words or "allocate" in words)
+    if not (is_library or isinstance(error, MemoryError) or words == "can't start new thread"):
+        raise error
+    if sys.stderr is not None:
+        print(f"{prog}: there is not enough memory, or no room for another thread (ulimit -v, ulimit -u); what was "
+              "recorded stays, and the same command goes on", file=sys.stderr, flush=True)
+    return 3
 
 
 def _failed(prog: str, message: str, code: int) -> int:
@@ -146,10 +178,16 @@ def _mend_streams() -> None:
     """Any text can be printed, whatever the locale; a stream that was closed at the start takes everything."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it lives as long as the process
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if not hasattr(stream, "reconfigure"):
+            continue
+        try:
+            stream.reconfigure(errors="backslashreplace")
+        except OSError:
+            # it was no pipe when it was opened, and takes no seek now
+            setattr(sys, name, open(stream.fileno(), "w", encoding=stream.encoding,  # noqa: SIM115 - as above
+                                    errors="backslashreplace", closefd=False))
 
 
 def say(line: str) -> None:

@@ -39,6 +39,7 @@ class World:
     events: list[str] = field(default_factory=list)
     lines: list[TrialLine] = field(default_factory=list)
     groups: list[list[str]] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
     stop: StopWish = field(default_factory=StopWish)
     now: float = 100.0
     most: int = 0
@@ -96,7 +97,7 @@ class World:
             work() if assignments is None else assignments, answering,
             Ways(self.prepare, self.record, self, self.together),
             Limits(Budget(100.0, budget_s), 120.0, self.stop), Clock(lambda: self.now, lambda: 1796040000.0),
-            (lambda: lanes) if isinstance(lanes, int) else lanes)
+            (lambda: lanes) if isinstance(lanes, int) else lanes, self.said.append)
 
     def started(self) -> list[str]:
         return [event.split()[1] for event in self.events if event.startswith("starts")]

@@ -1,4 +1,4 @@
-"""A command line as a value, so that an error can offer the one that would be right.
+"""A command line as a value, so that an error can offer the one that would be right, in words that a shell reads.
 
 What does not live here: parsing flags (the doors).
 """
@@ -10,8 +10,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchkit.basics.hiding import without_password
+from benchkit.basics.names import shown_line
 
 _ADDRESS = "--host"
+
+
+def shell_word(text: str) -> str:
+    r"""A text as one word of a shell, with nothing in it that a terminal obeys: `$'a\033[31m'` where it holds such."""
+    if _is_shown(text):
+        return shlex.quote(text)
+    letters = (letter if _is_shown(letter) and letter not in "\\'" else _octal(letter) for letter in text)
+    return f"$'{''.join(letters)}'"
+
+
+def _is_shown(text: str) -> bool:
+    return shown_line(text, len(text)) == text
+
+
+def _octal(letter: str) -> str:
+    return "".join(f"\\{byte:03o}" for byte in letter.encode("utf-8", "surrogateescape"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +39,7 @@ class Command:
     words: tuple[str, ...]
 
     def __str__(self) -> str:
-        return shlex.join(["python3", self.prog, *self._without_password()])
+        return " ".join(map(shell_word, ["python3", self.prog, *self._without_password()]))
 
     def _without_password(self) -> Iterator[str]:
         before = ""

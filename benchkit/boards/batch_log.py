@@ -6,9 +6,9 @@ trial log and trace agree (trace_check.py).
 """
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
+from benchkit.basics.command import shell_word
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import count_of, shown_line
 from benchkit.basics.values import Shard
@@ -96,4 +96,4 @@ def refuse_unmerged(found: FoundBatch) -> None:
 
 def merge_command(found: FoundBatch) -> str:
     """What puts the shards of a batch together."""
-    return f"python3 board.py merge {shlex.quote(str(found.folder))}"
+    return f"python3 board.py merge {shell_word(str(found.folder))}"

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 
+from benchkit.basics.command import shell_word
 from benchkit.basics.errors import Unusable
 from benchkit.disk.whole_files import open_to_read, read_json, shown_path
 
@@ -69,10 +69,10 @@ def _kind_by_all_keys(path: Path) -> Kind | None:
 
 
 def _mend(path: Path, kind: Kind | None, wanted: Kind) -> str:
-    name = shlex.quote(str(path))
+    name = shell_word(str(path))
     if wanted is Kind.RUN_RECORD and kind in (Kind.LOG, Kind.RECORDING):
-        out = shlex.quote(os.path.join("runs", f"{path.stem}.json"))
-        return f"judge it first: python3 harness.py run --system {shlex.quote(f'replay:{path}')} --out {out}"
+        out = shell_word(os.path.join("runs", f"{path.stem}.json"))
+        return f"judge it first: python3 harness.py run --system {shell_word(f'replay:{path}')} --out {out}"
     if wanted is Kind.RUN_RECORD and kind in (Kind.REPORT, Kind.GATE, Kind.PAGE):
         return "give the run records it was made of, as python3 harness.py run writes them"
     if wanted is Kind.RECORDING and kind is Kind.RUN_RECORD:

@@ -6,10 +6,13 @@ What does not live here: what to do when a lock or a sync fails (appending.py, w
 """
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib
 import os
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,8 @@ from benchkit.basics.errors import Surroundings
 
 LOCKED_BYTE = 2**30
 """Windows locks bytes, and against readers too: so one byte far behind the data."""
+MOST_LOCKING_S = 2.0
+"""A lock is had or refused at once; a file system that does neither has none."""
 _NOT_HERE = {errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY, errno.ENOSYS}
 
 
@@ -35,14 +40,37 @@ def lock(fd: int) -> None:
         lock_file(fd, importlib.import_module("fcntl"))
 
 
-def lock_file(fd: int, fcntl: Any) -> None:
+def lock_file(fd: int, fcntl: Any, most_s: float = MOST_LOCKING_S) -> None:
     """Lock by flock: by open file, unlike lockf, which is lost when any descriptor of the file is closed."""
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with _ended_after(most_s):
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise LockedElsewhere("it is locked by another process") from None
     except OSError as error:
         raise _no_locks(error) from None
+
+
+@contextlib.contextmanager
+def _ended_after(seconds: float) -> Iterator[None]:
+    """A call within ends by TimeoutError after so long; only the main thread can be told, and only where it has alarms.
+
+    Python makes a call again that a signal interrupted, for as long as the system says that one did.
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(_number: int, _frame: object) -> None:
+        raise TimeoutError(errno.ETIMEDOUT, f"neither had nor refused within {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def lock_byte(fd: int, msvcrt: Any) -> None:

@@ -48,7 +48,10 @@ def _asked(address: Address, waiting: Waiting) -> tuple[Road, ...]:
         except (OSError, ValueError) as error:  # a label too long for a name is a UnicodeError
             told.put(error)
 
-    threading.Thread(target=ask, daemon=True, name="name of a server").start()
+    try:
+        threading.Thread(target=ask, daemon=True, name="name of a server").start()
+    except RuntimeError:
+        ask()  # no more threads can be started: then it may take as long as the system likes
     while True:
         try:
             found = told.get(timeout=waiting.slice_s())

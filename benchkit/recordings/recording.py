@@ -4,11 +4,11 @@ What does not live here: how a log becomes a recording (converting.py), and any 
 """
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchkit.basics.command import shell_word
 from benchkit.basics.errors import ERROR_TYPES, Unusable
 from benchkit.basics.fields import Fields
 from benchkit.basics.indented import HOLE, form_of, indented, number_of, text_of, truth_of
@@ -156,13 +156,13 @@ def read_recording(path: Path) -> Recording:
         return recording_of_fields(Fields(read_json(path)))
     except ValueError as error:
         raise Unusable(f"{path}: {error}; convert its log again: python3 bench.py --log {log_beside(path)} --convert "
-                       f"{shlex.quote(str(path))}") from None
+                       f"{shell_word(str(path))}") from None
 
 
 def log_beside(path: Path) -> str:
     """The log of a recording, as a word of a command: it lies beside it. LOG where it does not."""
     log = path.with_suffix(".jsonl")
-    return shlex.quote(str(log)) if log.exists() else "LOG"
+    return shell_word(str(log)) if log.exists() else "LOG"
 
 
 def recording_of_fields(fields: Fields) -> Recording:

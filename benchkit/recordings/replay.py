@@ -4,11 +4,11 @@ What does not live here: judging it (judged.py).
 """
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchkit.basics.command import shell_word
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import cases_named, shown_line
 from benchkit.basics.values import Case
@@ -105,5 +105,5 @@ def _check_asks(recording: Recording, place: str, task: Task, cases: Sequence[Ca
 
 def _bench(recording: Recording, place: str) -> str:
     """The command that records more; it names the modules, for a log does not have them imported."""
-    task, system = shlex.quote(recording.task.module), shlex.quote(recording.system)
+    task, system = shell_word(recording.task.module), shell_word(recording.system)
     return f"python3 bench.py --task {task} --system {system} --log {log_beside(Path(place))}"

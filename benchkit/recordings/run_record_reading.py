@@ -6,12 +6,12 @@ they are written (run_record_writing.py).
 """
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from benchkit.basics import strict_json
+from benchkit.basics.command import shell_word
 from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
 from benchkit.basics.on_demand import OnDemand
@@ -43,7 +43,7 @@ def read_run_record(path: Path) -> RunRecord:
 
 def _unusable(path: Path, error: ValueError) -> Unusable:
     return Unusable(f"{path}: {error}; make it again: python3 harness.py run --system replay:RECORDING --out "
-                    f"{shlex.quote(str(path))}")
+                    f"{shell_word(str(path))}")
 
 
 def run_record_of_fields(fields: Fields) -> RunRecord:

@@ -11,8 +11,10 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from benchkit.basics.clock import Clock
+from benchkit.basics.names import count_of
 from benchkit.running.engine import Answering, Limits, Stopped, Ways, try_cell
 from benchkit.running.plan import Assignment
 from benchkit.trial_log.lines import TrialLine
@@ -32,27 +34,31 @@ class _Ended:
 
 @dataclass(frozen=True, slots=True)
 class _Trying:
-    """How a cell is tried, and how many may be tried now."""
+    """How a cell is tried, how many may be tried now, and who is told where that cannot be."""
 
     try_one: Callable[[Assignment], tuple[TrialLine, str | None]]
     lanes: Callable[[], int]
+    say: Callable[[str], None]
 
 
 def run_at_once(
     assignments: Iterable[Assignment], answering: Mapping[str, Answering], ways: Ways, limits: Limits, clock: Clock,
-    lanes: Callable[[], int],
+    lanes: Callable[[], int], say: Callable[[str], None],
 ) -> Stopped:
     """Run cells with up to `lanes` of them under way, until `run_trials` would stop; those under way are finished.
 
     How many may be under way is asked before each start, for a server may go while others stay. The witness is told of
     a start by whichever thread starts, one at a time, and of what is recorded by the thread that called.
 
+    Where no more threads can be started there are fewer at once, which is told by `say`; without any, the calling
+    thread asks.
+
     A system is prepared when nothing else is under way. Raises as `run_trials`, after what ended is recorded.
     """
     def try_one(assignment: Assignment) -> tuple[TrialLine, str | None]:
         return try_cell(assignment, answering[assignment.cell.system], limits, clock)
 
-    return _Run(iter(assignments), _Trying(try_one, lanes), ways, limits, clock).until_it_stops()
+    return _Run(iter(assignments), _Trying(try_one, lanes, say), ways, limits, clock).until_it_stops()
 
 
 class _Run:
@@ -67,6 +73,7 @@ class _Run:
         self._lock = threading.Lock()
         self._next = next(assignments, None)
         self._under_way = self._unrecorded = 0
+        self._most: int | None = None
         self._system: str | None = None
         self._stopped: Stopped | None = None
         self._error: Exception | None = None
@@ -91,8 +98,25 @@ class _Run:
                 assignment = self._taken_or_error(may_prepare=True)
                 if assignment is None:
                     return self._under_way + self._unrecorded > 0
-            # daemons: a run that is left at once waits for none of them
-            threading.Thread(target=self._work, args=(assignment,), daemon=True, name="trials").start()
+            try:
+                # daemons: a run that is left at once waits for none of them
+                threading.Thread(target=self._work, args=(assignment,), daemon=True, name="trials").start()
+            except (RuntimeError, MemoryError):
+                self._go_on_with_fewer(assignment)
+
+    def _go_on_with_fewer(self, assignment: Assignment) -> None:
+        """No thread could be started for this trial: it is put back for those there are, or else tried here."""
+        with self._lock:
+            most_before, others = self._most, self._under_way - 1
+            self._most = max(1, others)
+            if others:
+                self._under_way, self._next, following = others, assignment, self._next
+                self._assignments = chain([] if following is None else [following], self._assignments)
+        if self._most != most_before:
+            self._trying.say(f"no more threads can be started here (too little memory, or ulimit -u): from now on "
+                             f"{count_of(self._most, 'trial')} at once")
+        if not others:
+            self._work(assignment)
 
     def _work(self, assignment: Assignment | None) -> None:
         """Try a cell, and then the next for as long as there is one that may start."""
@@ -135,7 +159,8 @@ class _Run:
         """Whether a trial of that system may start now; the budget that ends here ends the run."""
         if self._stopped or self._error or self._limits.stop.signal is not None:
             return False
-        most, not_recorded = self._trying.lanes(), self._under_way + self._unrecorded
+        lanes, not_recorded = self._trying.lanes(), self._under_way + self._unrecorded
+        most = lanes if self._most is None else min(lanes, self._most)
         is_first, is_other = self._system is None, system != self._system
         if self._under_way >= most or not_recorded >= 2 * most or (is_other and not_recorded):
             return False

@@ -4,11 +4,10 @@ What does not live here: the report itself (reports/), and what is said while it
 """
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchkit.basics.command import Command
+from benchkit.basics.command import Command, shell_word
 from benchkit.basics.names import names_of
 from benchkit.basics.values import Shard
 from benchkit.recordings.recording import MOST_HELD
@@ -100,5 +99,5 @@ def _to_merge(found: Status, order: Order) -> str:
     name = str(order.log).removesuffix(f"{mark_of(found.shard)}.jsonl")
     logs, out = "LOG ...", "OUT"
     if found.shard is not None and name != str(order.log):
-        logs, out = f"{shlex.quote(name)}.shard-*-of-{found.shard.of}.jsonl", shlex.quote(f"{name}.jsonl")
+        logs, out = f"{shell_word(name)}.shard-*-of-{found.shard.of}.jsonl", shell_word(f"{name}.jsonl")
     return f"{order.command.beside('bench.py')} --merge {logs} --log {out}"

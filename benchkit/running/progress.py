@@ -94,7 +94,14 @@ class Progress:
         if self._start is None:
             self._start = self._since = self._around.monotonic()
             if self._screen is not None:
-                self._ticker.start()
+                self._start_ticker()
+
+    def _start_ticker(self) -> None:
+        try:
+            self._ticker.start()
+        except (RuntimeError, MemoryError):
+            # no more threads can be started: nothing is shown, and the run goes on
+            self._screen = None
 
     def recorded(self, line: TrialLine) -> None:
         """Count a trial that is in the log."""

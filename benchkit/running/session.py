@@ -204,7 +204,7 @@ def _run_session(order: Order, ground: _Ground, writer: LogWriter, surrounds: Su
     with surrounds.witness(ahead) as witness:
         ways = Ways(_warmer(ground, writer, surrounds), write, witness, writer.together)
         lanes = order.lanes or (lambda: order.parallel)
-        run = run_trials if lanes() == 1 else partial(run_at_once, lanes=lanes)
+        run = run_trials if lanes() == 1 else partial(run_at_once, lanes=lanes, say=surrounds.say)
         stopped = run(work_left(*cells), ground.answering, ways, limits, surrounds.clock)
     return Stopped(_reason(stopped, order.selection, ahead.recorded + ahead.chosen < ahead.planned), stopped.sentence)
 

@@ -62,7 +62,7 @@ class _Guard:
             raise
         except KitError:
             raise
-        except OSError as error:
+        except (OSError, MemoryError) as error:
             raise self._kind(what, Surroundings)(self._line(what, error)) from error
         except (Exception, SystemExit) as error:
             raise self._kind(what, Unusable)(self._line(what, error)) from error

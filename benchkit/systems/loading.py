@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchkit.basics.command import shell_word
 from benchkit.basics.errors import Unusable
 from benchkit.basics.hiding import Hidden
 from benchkit.basics.names import shown_line
@@ -43,7 +44,7 @@ def load_system(name: str, options: SystemOptions, folders: Sequence[Path], give
     module_name, rest = split_name(name, given_as)
     if module_name == "replay":
         raise Unusable(f"{given_as} {shown_line(name)}: a replay is judged, not recorded: "
-                       f"python3 harness.py run --system {shown_line(name)}")
+                       f"python3 harness.py run --system {shell_word(name)}")
     if is_baseline(name):
         return baseline_system(rest, options)
     if module_name == "ollama":

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchkit.basics.command import shell_word
 from benchkit.basics.errors import Surroundings, TrialError, Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Message, Reply, Request
@@ -159,7 +160,7 @@ class OllamaSystem:
         more = f" and {len(names) - _MOST_NAMES_SHOWN} more" if len(names) > _MOST_NAMES_SHOWN else ""
         there = ", ".join(names[:_MOST_NAMES_SHOWN]) + more or "none"
         return (f"the server at {self._client.where} has no model {self._model.tag} (installed: {there}): "
-                f"get it with `ollama pull {self._model.tag}`")
+                f"get it with `ollama pull {shell_word(self._model.tag)}`")
 
     def _check_digest(self, served: Served) -> None:
         tag, pin = self._model.tag, self._model.digest
@@ -169,7 +170,8 @@ class OllamaSystem:
         if pin is not None and served.digest != pin:
             raise Surroundings(
                 f"{tag} is served at digest {served.digest}, not at the pinned {pin}: run what is served with "
-                f"--system model_triage:{tag}, or change the pin in {_place_of(pin, self._model.pinned_in)}")
+                f"--system {shell_word('model_triage:' + tag)}, or change the pin in "
+                f"{_place_of(pin, self._model.pinned_in)}")
 
     def _probe(self, request: Request) -> Call:
         return _chat(self._body(probe_messages(request), {"seed": request.seed, "num_predict": 1}))

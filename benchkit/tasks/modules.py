@@ -140,6 +140,8 @@ def _run(spec: ModuleSpec) -> ModuleType:
         _execute(spec, module)
     except (Exception, SystemExit) as error:
         _put_back(spec.name, before)
+        if isinstance(error, MemoryError):
+            raise  # which says nothing of the module
         raise Unusable(_what_went_wrong(str(spec.origin), error)) from error
     return module
 

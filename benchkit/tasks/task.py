@@ -91,6 +91,8 @@ def _made(what: str, make: Callable[[], object], checked: Callable[[object], Mad
         return checked(make())
     except _WrongShapeError as error:
         raise Unusable(f"{what}{error}") from error
+    except MemoryError:
+        raise  # which says nothing of the task
     except (Exception, SystemExit) as error:
         raise Unusable(f"{what} {told(error, getattr(make, 'func', make))}{hint}") from error
 
