@@ -176,7 +176,7 @@ def run_job(options: argparse.Namespace) -> int:
     else:
         findings, board = settle(examine(found, pack, questions))
         put_lines(run_lines(findings, recorded, command))
-        code = show(findings, board)
+        code = show(findings, board, options.job)
     if recorded.ended.sentence is not None:
         raise Surroundings(recorded.ended.sentence)
     return code
@@ -240,20 +240,28 @@ def wished_of(options: argparse.Namespace, command: "Command", shard: "Shard | N
 
 
 def put_lines(lines: "Iterable[str]") -> None:
-    """Lines on stdout."""
+    """Lines of the kit on stdout; a command that they offer names the kit as a person would type it here."""
     for line in lines:
-        door.put(line + "\n")
+        door.put(door.placed(line) + "\n")
 
 
-def show(findings: "Findings", board: "Board") -> int:
-    """How the trace stands, the ranking in short, and where the board is; exit code 1 if the trace does not hold."""
+def show(findings: "Findings", board: "Board", job: "str | None" = None) -> int:
+    """How the trace stands, the ranking in short, and where the board is; exit code 1 if the trace does not hold.
+
+    `job` is its file as it was typed. The board itself names it where it usually lies, for it is the same everywhere.
+    """
+    from shlex import quote
+
     from benchkit.boards.batch import BOARD_HTML, BOARD_MARKDOWN
     from benchkit.boards.board_text import ranking_lines, verification_lines
+    from benchkit.boards.job import usual_file
     from benchkit.boards.telling import places, repaired_lines
 
-    put_lines(verification_lines(findings.verification))
-    put_lines(repaired_lines(findings))
-    put_lines(["", *ranking_lines(board), "", places(findings.found.folder, (BOARD_MARKDOWN, BOARD_HTML))])
+    lines = [*verification_lines(findings.verification), *repaired_lines(findings), "", *ranking_lines(board), ""]
+    for name in (usual_file(findings.found.batch.job.name), "JOB") if job is not None else ():
+        lines = [line.replace(f"board.py run {name}", f"board.py run {quote(str(job))}") for line in lines]
+    put_lines(lines)
+    put_lines([places(findings.found.folder, (BOARD_MARKDOWN, BOARD_HTML))])
     return door.DONE if findings.verification.is_consistent else door.NO
 
 
@@ -272,7 +280,7 @@ def show_shard(
     papers = papers_of(found.folder, shard)
     log = read_log(papers.log)
     verification = verify(log, papers.trace, asked)
-    put_lines(map(door.placed, shard_lines(found, log, recorded, command)))
+    put_lines(shard_lines(found, log, recorded, command))
     put_lines(verification_lines(verification))
     return door.DONE if verification.is_consistent else door.NO
 
@@ -305,7 +313,7 @@ def merge_shards(options: argparse.Namespace) -> int:
     refuse_published(found)
     pack, questions = pack_of_batch(found, door.folders()), questions_of(found)
     merged = merge_batches(found, copies)
-    put_lines(map(door.placed, merged_lines(found, merged)))
+    put_lines(merged_lines(found, merged))
     return show(*settle(examine(found, pack, questions)))
 
 
@@ -339,7 +347,7 @@ def draw_again(options: argparse.Namespace) -> int:
     unmerged = unmerged_line(found)
     if unmerged:
         door.say(unmerged)
-    return show(*settle(findings, keeps_board=found.batch.status == PUBLISHED))
+    return show(*settle(findings, keeps_board=found.batch.status == PUBLISHED), options.job)
 
 
 def tell_estimate(options: argparse.Namespace) -> int:
@@ -359,7 +367,9 @@ def tell_trial(options: argparse.Namespace) -> int:
     from benchkit.boards.batch_folders import find_batch
     from benchkit.boards.telling import story_lines
 
-    put_lines(story_lines(find_batch(runs(), options.batch), Cell(options.system, options.case, options.trial)))
+    # as it was said: a model may speak of the kit, too
+    for line in story_lines(find_batch(runs(), options.batch), Cell(options.system, options.case, options.trial)):
+        door.put(line + "\n")
     return door.DONE
 
 
@@ -405,7 +415,7 @@ def close_batch(options: argparse.Namespace) -> int:
 
 def refuse(found: "FoundBatch", reasons: "Iterable[str]", what_now: str) -> int:
     """A batch is not published: why, line by line."""
-    put_lines([f"{found.name} is not published; {what_now}:", *(f"  {door.placed(reason)}" for reason in reasons)])
+    put_lines([f"{found.name} is not published; {what_now}:", *(f"  {reason}" for reason in reasons)])
     return door.NO
 
 
@@ -414,7 +424,7 @@ def list_batches(options: argparse.Namespace) -> int:
     from benchkit.boards.batch_folders import every_batch
     from benchkit.boards.telling import list_lines
 
-    put_lines(map(door.placed, list_lines(every_batch(runs()))))
+    put_lines(list_lines(every_batch(runs())))
     return door.DONE
 
 

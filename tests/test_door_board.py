@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -131,6 +133,28 @@ class Running(BoardDoor):
         told = self.well("run jobs/tiny.toml")
         self.assertRegex(told, r"robots:good ! +83\.3 +.*1 failure of 6")
         self.assertIn("! robots:good failed a hard gate, and stands above baselines:even", told)
+
+
+class Offered(BoardDoor):
+    def test_commands_work_from_where_the_person_stands(self) -> None:
+        # the kit is elsewhere, and the job is not where jobs usually lie
+        os.rename(self.home / "jobs", self.home / "my jobs")
+        kit = shlex.quote(str(ROOT / "board.py"))
+        told = self.ask("run", "my jobs/tiny.toml", "--limit", "5")
+        offered = re.findall(r"python3 (.*)", told)
+        self.assertEqual([f"{kit} run 'my jobs/tiny.toml'"] * 2, offered)  # to go on, and of the banner
+        self.assertIn(" 0 of 24 planned cells left", self.ask(*shlex.split(offered[0])[1:]))
+        self.assertNotIn("my jobs", (self.batch() / "board.md").read_text(encoding="utf-8"))
+        put_pack(self.home, judges=(self.home / "packs/tiny/judges.py").read_text().replace("<= 4", "<= 3"))
+        (command,) = re.findall(r"python3 (.*)", self.ask("report", "my jobs/tiny.toml"))
+        self.assertEqual(f"{kit} recompute tiny/{self.batch().name} --apply", command)
+        self.assertIn("; written", self.ask(*shlex.split(command)[1:]))
+
+    def ask(self, *words: str) -> str:
+        """What board.py of another folder prints, its exit code being 0."""
+        told = subprocess.run([*PYTHON, str(ROOT / "board.py"), *words], cwd=self.home, capture_output=True, text=True,
+                              check=True, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+        return told.stdout
 
 
 class Stopped(BoardDoor):

@@ -108,7 +108,7 @@ def estimate_lines(job: Job, found: FoundBatch | None, systems: Sequence[str]) -
 def list_lines(batches: Sequence[FoundBatch | BrokenBatch]) -> Iterator[str]:
     """A line for each batch, also for one that cannot be read."""
     if not batches:
-        yield "no batches yet; python3 board.py run jobs/example.toml --offline makes one"
+        yield "no batches yet; python3 board.py run JOB makes one"
     for found in batches:
         if isinstance(found, BrokenBatch):
             yield f"{found.name}  unreadable  {found.why}"
