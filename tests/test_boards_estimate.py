@@ -72,12 +72,13 @@ class InWords(unittest.TestCase):
 class CountingTokens(unittest.TestCase):
     def test_sums_say_how_many_calls_came_with_figures(self) -> None:
         self.assertEqual(Tokens(3, 2, 110, 25), tokens_of([Usage(100, 20), Usage(), Usage(10, 5)]))
-        self.assertEqual(Tokens(2, 1, 7, 0), tokens_of([Usage(7)]) + tokens_of([Usage()]))
+        self.assertEqual(Tokens(2, 1, 7), tokens_of([Usage(7)]) + tokens_of([Usage()]))
 
     def test_no_call_and_no_report_are_told_apart(self) -> None:
         for tokens, wire in (
             (NOTHING_USED, "absent:cache_only"),
             (tokens_of([Usage()]), "absent:not_reported"),
+            (tokens_of([Usage(None, 5)]), {"calls": 1, "reported": 1, "prompt_tokens": None, "output_tokens": 5}),
             (tokens_of([Usage(0, 0)]), {"calls": 1, "reported": 1, "prompt_tokens": 0, "output_tokens": 0}),
         ):
             with self.subTest(wire=wire):

@@ -12,11 +12,14 @@ from typing import Any
 import outputs_digest
 from benchkit.basics.shares import as_given, distance, percent
 from benchkit.basics.values import Usage
+from benchkit.boards.board_markdown import board_markdown
+from benchkit.boards.board_page import board_page
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.figures_as_text import per_second, probability
 from benchkit.statistics.figures import figure, probability_figure
 from tests.report_door import ReportDoorTest, call
 from tests.reports_samples import WORKED_SUITE, case, changed, record
+from tests.sample_board import sample_board
 
 FORMATS = ("out", "html", "markdown", "junit")
 
@@ -107,6 +110,7 @@ class Probabilities(PrintedTest):
     def test_it_stands_on_its_side_of_the_level(self) -> None:
         for value, text in ((Fraction(49999, 10**6), "0.049999"), (Fraction(1, 20), "0.05"),
                             (Fraction(50001, 10**6), "0.05"), (Fraction(1, 32), "0.0312"), (Fraction(1), "1"),
+                            (Fraction(99996, 10**5), "0.99996"),
                             (Fraction(1, 10**9), "at most 1e-09"), (Fraction(27, 10**9), "at most 2.7e-08"),
                             (Fraction(1, 2**20), "9.54e-07"), (Fraction(1, 2**2000), "below 1e-300")):
             with self.subTest(text=text):
@@ -200,6 +204,13 @@ class ManyIntervals(PrintedTest):
     def test_those_of_cases_are_no_others(self) -> None:
         text = self.printed(record({f"c{number}": "+-" for number in range(64)}))["text"]
         self.assertIn("of 64 about 3 miss by chance", text.replace("\n  ", " "))
+
+
+    def test_those_of_the_tracks_of_a_board_are_no_others(self) -> None:
+        board = sample_board(hostile=False)
+        rows = sum(len(track.rows) for track in board.tracks)
+        for text in ("".join(board_page(board)), "".join(board_markdown(board))):
+            self.assertIn(f"of {rows} about {round(rows / 20)} miss", text.replace("\u00a0", " "))
 
 
 class ThoughtsInAnswers(PrintedTest):

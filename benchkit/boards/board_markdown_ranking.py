@@ -10,7 +10,6 @@ from benchkit.boards.board_values import Board, GateStatus, Standing, TrackRow, 
 from benchkit.boards.board_words import (
     GATES,
     HEADLINE,
-    OF_TRACKS,
     OPEN_READINGS,
     asked_as,
     capability_of,
@@ -22,6 +21,7 @@ from benchkit.boards.board_words import (
     interval_of,
     kind_of,
     market_of,
+    of_tracks,
     share_of,
     short_name,
     source_of,
@@ -109,7 +109,7 @@ def tracks_part(board: Board) -> Iterator[Markdown]:
         [code(one.system, LONGEST_NAME),
          *(_cell(track, rows.get(one.system)) for track, rows in zip(board.tracks, by_track, strict=True))]
         for one in board.ranking))
-    yield paragraph(own(OF_TRACKS))
+    yield paragraph(own(of_tracks(board)))
     for track in board.tracks:
         yield from _track(track)
 

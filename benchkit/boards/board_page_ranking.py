@@ -11,13 +11,13 @@ from benchkit.boards.board_values import Board, Standing, TrackRow, TrackSection
 from benchkit.boards.board_words import (
     GATES,
     HEADLINE,
-    OF_TRACKS,
     OPEN_READINGS,
     capability_of,
     gate_lines,
     gate_title,
     in_short,
     interval_of,
+    of_tracks,
     share_of,
     short_name,
 )
@@ -85,7 +85,7 @@ def tracks_part(board: Board) -> Iterator[Html]:
     if board.tracks:
         columns = [Column("system"), *map(_track_column, board.tracks)]
         yield from table("Every track, in percent", columns, _glance(board), "systems")
-        yield element("p", OF_TRACKS, class_="quiet")
+        yield element("p", of_tracks(board), class_="quiet")
         yield paragraph("One by one: ", *_track_links(board.tracks))
     for place, track in enumerate(board.tracks, 1):
         yield _track(place, track)

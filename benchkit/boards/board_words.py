@@ -22,7 +22,7 @@ from benchkit.boards.board_values import (
     SystemFacts,
 )
 from benchkit.boards.usage import CACHE_ONLY, NOT_REPORTED, Tokens
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, number, percent, spread
+from benchkit.reports.figures_as_text import NOT_AVAILABLE, each_by_itself, number, percent, spread
 
 LONGEST_NAME, LONGEST_LINE = 80, 400
 MOST_WORDS = 4
@@ -273,6 +273,12 @@ def _of_unjudged(board: Board, one: Standing) -> str:
     failed = facts.failed if facts is not None else ()
     why = f" ({shown_line(failed[0].message, LONGEST_LINE)})" if failed else ""
     return f"{short_name(one.system)}: none of its {count_of(one.planned, 'cell')} was judged: {kinds}{why}."
+
+
+def of_tracks(board: Board) -> str:
+    """What the scores of tracks are, and what so many intervals beside each other are not."""
+    note = each_by_itself(sum(len(track.rows) for track in board.tracks))
+    return OF_TRACKS + (f" {note[0].upper()}{note[1:]}." if note else "")
 
 
 # --------------------------------------------------------------------------------------------- incomplete

@@ -15,12 +15,12 @@ CACHE_ONLY, NOT_REPORTED = "absent:cache_only", "absent:not_reported"
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Sums over `calls` calls, of which `reported` came with figures."""
+    """Sums over `calls` calls, of which `reported` came with figures; a sum of what none of them told is None."""
 
     calls: int = 0
     reported: int = 0
-    prompt_tokens: int = 0
-    output_tokens: int = 0
+    prompt_tokens: int | None = None
+    output_tokens: int | None = None
 
     def to_wire(self) -> JSON:
         """The figures; `absent:cache_only` where nobody was called, `absent:not_reported` where none gave any."""
@@ -33,21 +33,20 @@ class Tokens:
 
     def __add__(self, other: Tokens) -> Tokens:
         return Tokens(self.calls + other.calls, self.reported + other.reported,
-                      self.prompt_tokens + other.prompt_tokens, self.output_tokens + other.output_tokens)
+                      _sum(self.prompt_tokens, other.prompt_tokens), _sum(self.output_tokens, other.output_tokens))
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else one + other
 
 
 NOTHING_USED = Tokens()
 
 
 def tokens_of(usages: Iterable[Usage]) -> Tokens:
-    """The sums over calls. A call with one figure of the two counts as reported, the missing one as 0."""
-    calls = reported = prompt = output = 0
-    for usage in usages:
-        calls += 1
-        reported += is_reported(usage)
-        prompt += usage.prompt_tokens or 0
-        output += usage.output_tokens or 0
-    return Tokens(calls, reported, prompt, output)
+    """The sums over calls. A call with one figure of the two counts as reported; the missing one adds nothing."""
+    return sum((Tokens(1, is_reported(usage), usage.prompt_tokens, usage.output_tokens) for usage in usages),
+               NOTHING_USED)
 
 
 def is_reported(usage: Usage) -> bool:
@@ -65,5 +64,5 @@ def tokens_in(fields: Fields, name: str) -> Tokens:
         return Tokens(calls=1)
     inner = fields.inner(name)
     inner.has_exactly(("calls", "reported", "prompt_tokens", "output_tokens"))
-    return Tokens(inner.integer("calls", 1), inner.integer("reported", 1), inner.integer("prompt_tokens"),
-                  inner.integer("output_tokens"))
+    return Tokens(inner.integer("calls", 1), inner.integer("reported", 1), inner.integer_or_none("prompt_tokens"),
+                  inner.integer_or_none("output_tokens"))

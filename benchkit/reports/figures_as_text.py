@@ -70,12 +70,13 @@ def probability(value: Fraction, level: Fraction = ALPHA) -> str:
     """A p-value to three digits: `0.0312`, `1.91e-06`; `at most 1e-09` where no more is known, and `below 1e-300`.
 
     Beside a level it has as many digits as it takes to stand on the same side of it: `0.0499999`, not `0.05`.
+    Only a p of 1 reads 1.
     """
     if 0 < value < Fraction(1, 10**300):
         return "below 1e-300"
     digits = 3
     while digits < MOST_DIGITS and any((Fraction(f"{float(value):.{digits}g}") < one) != (value < one)
-                                       for one in (level, ALPHA)):
+                                       for one in (level, ALPHA, 1)):
         digits += 1
     is_a_bound = 0 < value < SMALL and not value % KNOWN_TO
     return ("at most " if is_a_bound else "") + f"{float(value):.{digits}g}"
@@ -159,6 +160,6 @@ def percentile_cells(percent: int, found: Percentile | None) -> tuple[str, str]:
     return latency(found.value), f"{low} to {high}"
 
 
-def number(value: int) -> str:
+def number(value: int | None) -> str:
     """A large count with its thousands apart: `1,234,567`."""
-    return f"{value:,}"
+    return NOT_AVAILABLE if value is None else f"{value:,}"
