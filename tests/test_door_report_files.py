@@ -4,6 +4,7 @@ from __future__ import annotations
 import csv
 import os
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -96,6 +97,25 @@ class WhatItWrites(DoorTest):
         self.outputs["--markdown"].touch()
         self.assertEqual(call(self.run_file, "--markdown", self.outputs["--markdown"]).code, 0)
         self.assertTrue(self.outputs["--markdown"].read_bytes().startswith(b"## `worked`"))
+
+
+class WhatOthersMakeOfIt(DoorTest):
+    def test_github_finds_no_issue_and_nobody_to_mention_in_the_warnings(self) -> None:
+        ids = ("#12 refund loop", "octo/repo#56", "GH-7", "@team")
+        call(self.write("links", record(dict.fromkeys(ids, "--"))), *self.flags())
+        warnings = [line for line in self.outputs["--markdown"].read_text(encoding="utf-8").splitlines()
+                    if line.startswith("> - `never-passed`")]
+        self.assertIn("\\#<!-- -->12 refund loop\\, octo\\/repo\\#<!-- -->56\\, GH\\-<!-- -->7\\, "
+                      "\\@<!-- -->team\\)", warnings[0])
+
+    def test_a_spreadsheet_runs_no_output(self) -> None:
+        texts = ("\uff1d1+1", "\n=1+1", " \ufeff@x", "a=1", "\n\nyes")
+        of = record({"A": "-" * len(texts)})
+        results = tuple(replace(one, output=text) for one, text in zip(of.results, texts, strict=True))
+        call(self.write("formulas", replace(of, results=results)), *self.flags())
+        with self.outputs["--csv"].open(newline="", encoding="utf-8") as file:
+            found = [row["output"] for row in csv.DictReader(file)]
+        self.assertEqual(["'\uff1d1+1", "'\n=1+1", "' \ufeff@x", "a=1", "\n\nyes"], found)
 
 
 class WhatIsNeverWrittenOver(DoorTest):
