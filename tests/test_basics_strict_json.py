@@ -35,7 +35,9 @@ class WhatIsRefused(unittest.TestCase):
     def test_each_refusal_is_one_line_that_says_what_is_wrong(self) -> None:
         for data, words in (
             (b"\xef\xbb\xbf{}", "byte order mark"),
-            (b"\xff\xfe{\x00}\x00", "not UTF-8 at byte 0"),
+            (b"\xff\xfe{\x00}\x00", "it is UTF-16; save it as UTF-8"),
+            (b'{\x00"\x00', "it is UTF-16"), (b'\x00{\x00"', "it is UTF-16"), (b"\xfe\xff\x00{", "it is UTF-16"),
+            (b"\xff{}", "not UTF-8 at byte 0"),
             (b'{"a": "\xc3"}', "not UTF-8 at byte 7"),
             (b'{"a": "\xed\xa0\x80"}', "not UTF-8"),
             (b"", "not JSON"),

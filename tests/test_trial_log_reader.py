@@ -189,7 +189,7 @@ class Damaged(InAFolder):
             damage = Damage(offset, len(lines.lines[7]))
             with self.subTest(number):
                 text = self.refused(lines)
-                self.assertIn(f"log.jsonl: line 8 (byte {offset}): {damage.length} bytes", text)
+                self.assertIn(f"log.jsonl: line 8 (byte {offset}): {damage.length:,} byte", text)
                 self.assertIn("--accept-damage", text)
                 log = self.read(lines, accept_damage=True)
                 self.assertEqual(log.harmless, (damage,))
@@ -376,7 +376,7 @@ class NoLogYet(InAFolder):
     def test_a_log_without_a_whole_session_line_is_as_an_empty_one(self) -> None:
         lines = complete()
         for data in (b"", b'{"bu\n', lines.lines[0][:-1], altered(lines.lines[0]), b"".join(lines.lines[1:]),
-                     bytes(lines).replace(b"\n", b"\r\n"), b"\0" * 4096 + b"\n"):
+                     b"\0" * 4096 + b"\n"):
             with self.subTest(data[:30]):
                 log = self.read(data)
                 size = data.rfind(b"\n") + 1
@@ -386,6 +386,10 @@ class NoLogYet(InAFolder):
                 with self.assertRaises(Unusable) as raised:
                     log.planned()
                 self.assertIn("nothing recorded yet", str(raised.exception))
+
+    def test_one_whose_line_ends_were_turned_is_no_empty_one(self) -> None:
+        with self.assertRaisesRegex(Unusable, "log.jsonl: its line ends are CRLF"):
+            self.read(bytes(complete()).replace(b"\n", b"\r\n"))
 
     def test_whole_lines_in_damage_behind_which_the_log_was_begun_anew_do_not_count(self) -> None:
         lines = complete()

@@ -11,6 +11,7 @@ import math
 import re
 from typing import Any
 
+from benchkit.basics.encodings import encoding_fault, utf_8
 from benchkit.basics.values import JSON
 
 MOST_DEPTH = 64
@@ -33,8 +34,9 @@ def parse(data: bytes, *, keep_surrogates: bool = False, most_parts: int = MOST_
 
     `keep_surrogates` keeps lone surrogates instead of refusing them: `mended` is for them.
     """
-    if data.startswith(b"\xef\xbb\xbf"):
-        raise ValueError("it begins with a byte order mark; save it as UTF-8 without one")
+    fault = encoding_fault(data)
+    if fault:
+        raise ValueError(fault)
     _check_parts(data, most_parts)
     keys = None
     if data.count(b"{") + data.count(b"[") > MOST_DEPTH:
@@ -42,11 +44,7 @@ def parse(data: bytes, *, keep_surrogates: bool = False, most_parts: int = MOST_
         keys = marks.count(b":")
         _check_depth(marks.translate(None, b":"))
     try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"it is not UTF-8 at byte {error.start}") from None
-    try:
-        value = _decoded(text, keys)
+        value = _decoded(utf_8(data), keys)
     except json.JSONDecodeError as error:
         raise NotJson(f"it is not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
     if not keep_surrogates and (b"\\ud" in data or b"\\uD" in data):

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchkit.basics.encodings import MARK, encoding_fault
 from benchkit.basics.errors import Surroundings, Unusable
 from benchkit.disk.whole_files import read_whole, shown_path
 
@@ -47,6 +48,9 @@ def read_env_file(path: Path) -> Secrets:
         raise Surroundings(f"{shown_path(path)}: the job's env_file is not there, and a chosen system may need it; "
                            "write it (KEY=VALUE lines), or choose baselines only with --offline")
     data = read_whole(path, MOST_BYTES)
+    fault = encoding_fault(data.removeprefix(MARK))
+    if fault:
+        raise Unusable(f"{shown_path(path)}: {fault}")
     try:
         return parse_env(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

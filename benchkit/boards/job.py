@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from benchkit.basics.encodings import decoded
 from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
 from benchkit.basics.names import file_stem, shown_line
@@ -101,9 +102,7 @@ def read_job(path: Path) -> Job:
         raise Unusable(f"{shown_path(path)}: a job's file is named of a-z, 0-9, dot, dash and underscore, and .toml: "
                        "the name becomes a folder")
     try:
-        return job_of(name, cast("JSON", tomllib.loads(data.decode("utf-8"))))
-    except UnicodeDecodeError as error:
-        raise Unusable(f"{shown_path(path)}: it is not UTF-8 at byte {error.start}") from None
+        return job_of(name, cast("JSON", tomllib.loads(decoded(data))))
     except RecursionError:
         raise Unusable(f"{shown_path(path)}: it is nested too deep") from None
     except tomllib.TOMLDecodeError as error:

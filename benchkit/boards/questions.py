@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchkit.basics import strict_json
 from benchkit.basics.canonical import canonical, sha256_hex
+from benchkit.basics.encodings import CRLF, encoding_fault
 from benchkit.basics.errors import KitError, Unusable
 from benchkit.basics.fields import Fields
 from benchkit.basics.names import cases_named, first_alike, shown_line
@@ -120,6 +121,9 @@ def read_questions(
     if not path.exists():
         raise Unusable(f"{shown_path(path)}: there is no such file; {_MEND}")
     data = read_whole(path, MOST_BYTES)
+    fault = encoding_fault(data)
+    if fault:
+        raise Unusable(f"{shown_path(path)}: {fault}")
     if data and not data.endswith(b"\n"):
         raise Unusable(f"{shown_path(path)}: its last line is cut off; {_MEND}")
     # line by line: a list of millions of empty lines takes many times the memory of the file
@@ -128,6 +132,8 @@ def read_questions(
     _check_ids(shown_path(path), cases)
     wrong = _altered(pairs, cases_sha256)
     if not wrong and sha256_hex(data) != questions_sha256:
+        if sha256_hex(data.replace(b"\r\n", b"\n")) == questions_sha256:
+            raise Unusable(f"{shown_path(path)}: {CRLF}")
         wrong = ("the order or the form of its lines",)
     if wrong and not accept_altered:
         what = cases_named(wrong) if wrong[0] in cases_sha256 else wrong[0]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchkit.basics import strict_json
 from benchkit.basics.canonical import is_whole
+from benchkit.basics.encodings import CRLF, encoding_fault
 from benchkit.basics.errors import Unusable
 from benchkit.disk.whole_files import open_to_read, refusal, shown_path
 from benchkit.trial_log.lines import MOST_LINE_BYTES, Line, Place, line_of, place_of
@@ -25,11 +26,23 @@ class LineSource:
     """An open log, for reading; the file stays the same one even if another comes to stand at its path."""
 
     def __init__(self, path: Path) -> None:
-        """Open the log. Raises Unusable: missing, a folder, unreadable."""
+        """Open the log. Raises Unusable: missing, a folder, unreadable, changed by a program on Windows."""
         self.path = path
         self._file = os.fdopen(open_to_read(path), "rb", buffering=_BUFFER_BYTES)
         self._stands_at = -1
         self._opened = _state(os.fstat(self._file.fileno()))
+        self._refuse_changed()
+
+    def _refuse_changed(self) -> None:
+        """Raise Unusable for a log whose every line was changed: all is there, and none of it would count."""
+        try:
+            first = self._read_at(0)
+        except OSError as error:
+            raise refusal(self.path, "read", error) from None
+        fault = encoding_fault(first) or (
+            CRLF if first.endswith(b"\r\n") and is_whole(first.removesuffix(b"\r\n")) else None)
+        if fault:
+            raise Unusable(f"{shown_path(self.path)}: {fault}")
 
     def refuse_foreign(self, start: bytes, kind: str) -> None:
         """Raise Unusable for a file that nothing of ours has begun: bytes are never added to one.
