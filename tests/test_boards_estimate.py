@@ -8,6 +8,13 @@ from benchkit.basics.values import ErrorFacts, Failure, Reply, Usage
 from benchkit.boards.estimate import CellCost, cost_of, estimate, forecast, in_words
 from benchkit.boards.usage import NOTHING_USED, Tokens, tokens_in, tokens_of
 
+LOST = Failure(ErrorFacts("ServerError", "HTTP 500"))
+
+
+def used(usage: Usage, retries: int = 0) -> Reply:
+    """A reply that used so much."""
+    return Reply("x", usage=usage, retries=retries)
+
 
 class Forecasting(unittest.TestCase):
     def test_the_sum_is_the_mean_of_the_cells_done_times_the_cells_to_go(self) -> None:
@@ -71,15 +78,20 @@ class InWords(unittest.TestCase):
 
 class CountingTokens(unittest.TestCase):
     def test_sums_say_how_many_calls_came_with_figures(self) -> None:
-        self.assertEqual(Tokens(3, 2, 110, 25), tokens_of([Usage(100, 20), Usage(), Usage(10, 5)]))
-        self.assertEqual(Tokens(2, 1, 7), tokens_of([Usage(7)]) + tokens_of([Usage()]))
+        self.assertEqual(Tokens(3, 2, 110, 25), tokens_of(map(used, (Usage(100, 20), Usage(), Usage(10, 5)))))
+        self.assertEqual(Tokens(2, 1, 7), tokens_of([used(Usage(7))]) + tokens_of([used(Usage())]))
+
+    def test_each_request_is_a_call_and_one_that_failed_or_was_sent_again_brought_no_figures(self) -> None:
+        self.assertEqual(Tokens(4, 1, 7, 2, lost=3), tokens_of([used(Usage(7, 2), retries=2), LOST]))
+        self.assertEqual("absent:not_reported", tokens_of([used(Usage()), LOST]).to_wire())
 
     def test_no_call_and_no_report_are_told_apart(self) -> None:
         for tokens, wire in (
             (NOTHING_USED, "absent:cache_only"),
-            (tokens_of([Usage()]), "absent:not_reported"),
-            (tokens_of([Usage(None, 5)]), {"calls": 1, "reported": 1, "prompt_tokens": None, "output_tokens": 5}),
-            (tokens_of([Usage(0, 0)]), {"calls": 1, "reported": 1, "prompt_tokens": 0, "output_tokens": 0}),
+            (tokens_of([used(Usage())]), "absent:not_reported"),
+            (tokens_of([LOST]), "absent:no_reply"),
+            (tokens_of([used(Usage(None, 5))]), {"calls": 1, "reported": 1, "prompt_tokens": None, "output_tokens": 5}),
+            (tokens_of([used(Usage(0, 0))]), {"calls": 1, "reported": 1, "prompt_tokens": 0, "output_tokens": 0}),
         ):
             with self.subTest(wire=wire):
                 self.assertEqual(wire, tokens.to_wire())

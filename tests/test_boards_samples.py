@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from benchkit.basics.errors import Unusable
+from benchkit.basics.errors import Interrupted, Unusable
 from benchkit.basics.values import Case, Reply, Timings, Usage
 from benchkit.boards.board_values import Agreement, Purchase, SampledCase, SystemFacts
 from benchkit.boards.evaluation import Evidence, evaluate
@@ -126,15 +126,28 @@ class Facts(Recorded):
     def facts(self) -> tuple[Mapping[str, Gathered], Mapping[str, SystemFacts], tuple[Agreement, ...]]:
         log = self.batch.log()
         rows = evaluate(Evidence(log, self.batch.trace_path, CASES), self.pack).rows
-        ranking, gathered = ranking_of(records_of(rows), self.pack), gather(log, self.pack)
+        ranking, gathered = ranking_of(records_of(rows), self.pack), gather(log, self.pack, self.batch.verified().used)
         facts = facts_of(gathered, log, rows, ranking, self.batch.rules.geometry)
         return gathered, {one.system: one for one in facts}, agreements_of(gathered, ranking)
 
-    def test_tokens_are_of_all_attempts_and_everything_else_of_those_that_count(self) -> None:
+    def test_what_a_failed_step_and_a_trial_that_was_cut_off_used_is_counted(self) -> None:
+        one = Reply(LOOK, usage=Usage(10, 3))
+        self.run_robot(one, one, timed_out(), Reply(ANSWER, usage=Usage(5, 1)))
+        self.assertEqual(Tokens(6, 3, 25, 7, lost=3), self.facts()[1][ROBOT].tokens)
+        with self.assertRaises(Interrupted):
+            self.run_robot(one, Interrupted(2), selection=Selection(retry_errors=True))
+        self.assertEqual(1, self.batch.verified().abandoned)
+        self.assertEqual(Tokens(7, 4, 35, 10, lost=3), self.facts()[1][ROBOT].tokens)
+
+    def test_a_server_that_brought_no_reply_did_not_keep_silent_about_tokens(self) -> None:
+        self.run_robot(timed_out(), timed_out())
+        self.assertEqual("absent:no_reply", self.facts()[1][ROBOT].tokens.to_wire())
+
+    def test_tokens_are_of_all_requests_and_everything_else_of_the_attempts_that_count(self) -> None:
         self.run_robot(timed_out(), ANSWER)
         self.run_robot(LOOK, ANSWER, selection=Selection(retry_errors=True))
         robot = self.facts()[1][ROBOT]
-        self.assertEqual((Tokens(3, 2, 30, 9), 1, {}), (robot.tokens, robot.attempts, robot.incomplete))
+        self.assertEqual((Tokens(9, 3, 30, 9, lost=6), 1, {}), (robot.tokens, robot.attempts, robot.incomplete))
         self.assertEqual(12.0, robot.output_per_second)
         self.assertEqual((0, 2), (robot.warm.n, robot.cold.n))
         self.assertEqual(({ANSWER: 2}, {"temperature": 1.0}), (robot.said, robot.settings))
@@ -165,7 +178,7 @@ class Facts(Recorded):
 
         def raises(said: str) -> str:
             raise ValueError(said)
-        its = gather(self.batch.log(), replace(self.pack, said_key=raises))[ROBOT]
+        its = gather(self.batch.log(), replace(self.pack, said_key=raises), {})[ROBOT]
         self.assertEqual((["ValueError"] * 2, {"unreadable"}), (its.unread, set(its.words.values())))
 
 

@@ -15,7 +15,7 @@ from benchkit.boards import batch, eval_rows, job, trace_check
 from benchkit.boards.board_page import board_page
 from benchkit.boards.trace_events import KNOWN_EVENT_TYPES
 from benchkit.boards.trace_invariants import INVARIANTS
-from benchkit.boards.usage import CACHE_ONLY, NOT_REPORTED
+from benchkit.boards.usage import CACHE_ONLY, NO_REPLY, NOT_REPORTED
 from tests.doors import put_python3
 from tests.sample_board import sample_board
 
@@ -83,7 +83,7 @@ class TheTables(unittest.TestCase):
         self.assertEqual(told, ["first line", *titles])
 
     def test_both_words_for_no_tokens_stand_there(self) -> None:
-        self.assertEqual(quoted(row[0] for row in table("word", "Cost")), [CACHE_ONLY, NOT_REPORTED])
+        self.assertEqual(quoted(row[0] for row in table("word", "Cost")), [CACHE_ONLY, NOT_REPORTED, NO_REPLY])
 
     def test_every_flag_of_a_run_stands_there(self) -> None:
         import board

@@ -17,7 +17,7 @@ from unittest import mock
 from tests.board_door import GATE, BoardDoor
 from tests.boards_packs import PACK, put_pack
 from tests.doors import PYTHON, ROOT
-from tests.fake_ollama import FakeOllama
+from tests.fake_ollama import FakeOllama, status
 
 
 class Running(BoardDoor):
@@ -575,6 +575,30 @@ class AModelOfOllama(BoardDoor):
                 self.assertEqual(3 if geometry == "single" else 9, len(server.chats()))
                 settings = self.batch_json(geometry)["systems"]["model_triage:smollm2:135m"]["settings"]
                 self.assertIn("5a" * 32, str(settings))
+
+    def test_each_request_that_was_sent_again_is_an_event_and_a_call(self) -> None:
+        self.job(systems='["baselines:even", "model_triage:smollm2:135m"]', count="4", trials="1")
+        asked: list[int] = []
+        with FakeOllama() as server, mock.patch.dict(os.environ, {"OLLAMA_HOST": server.host}):
+            def answer(model: str, messages: Any, seed: int) -> str:
+                asked.append(seed)
+                if len(asked) == 1:
+                    server.next(status(503, '{"error":"full"}'), status(503, '{"error":"full"}'))
+                return "odd"
+            server.answer = answer
+            self.assertIn("trace self-consistent", self.well("run jobs/tiny.toml"))
+        tries = [event for event in self.lines("trace.jsonl") if event["case"] == "T-2" and "model" in event["solver"]
+                 and event["type"].startswith("assistant/")]
+        self.assertEqual([*["assistant/attempt"] * 2, "assistant/message"], [one["type"] for one in tries])
+        self.assertEqual([0, 1, 2], [one["data"]["retries"] for one in tries])
+        self.assertEqual(1, len({one["data"]["request"] for one in tries}))
+        for one in tries[:2]:
+            self.assertEqual("ServerBusy", one["data"]["error"])
+            self.assertIn("HTTP 503", one["data"]["message"])
+        usage = self.batch_json()["usage"]["eval_usage"]["model_triage:smollm2:135m"]
+        self.assertEqual((6, 4), (usage["calls"], usage["reported"]))
+        told = self.well(f"trace {self.batch().name} --case T-2 --system model_triage:smollm2:135m")
+        self.assertEqual(2, told.count("no whole reply: ServerBusy"))
 
     def test_a_server_that_is_not_there_is_exit_code_3_and_the_baselines_stay(self) -> None:
         self.job(systems='["baselines:even", "model_triage:smollm2:135m"]')

@@ -15,6 +15,10 @@ from __future__ import annotations
 
 import signal
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from benchkit.basics.values import Failure
+
 ERROR_TYPES = (
     "NotRun", "Timeout", "Unreachable", "ServerBusy", "ServerError", "BrokenReply", "Unfinished", "BadReply",
     "ReplyTooLarge", "PromptTooLong", "ModelChanged", "CheckError",
@@ -64,6 +68,7 @@ class TrialError(Exception):
     `latency_s` (of the last request), `retries` and `waited_s` say what was tried; None is unknown.
     `stops` is the sentence for the person if no further trial can succeed; None: the run goes on. `stops_in_a_row` is
     the sentence if none can when trials in a row end like this. `status` is that of HTTP, where the server gave one.
+    `retried` is what came of each request before the last.
     """
 
     def __init__(
@@ -75,3 +80,4 @@ class TrialError(Exception):
         self.type, self.message, self.partial = type, message, partial
         self.latency_s, self.retries, self.waited_s = latency_s, retries, waited_s
         self.stops, self.stops_in_a_row, self.status = stops, stops_in_a_row, status
+        self.retried: tuple[Failure, ...] = ()

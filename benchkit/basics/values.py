@@ -109,7 +109,8 @@ class Reply:
     """A whole answer. `output` is as received; `reasoning` is kept apart and never judged.
 
     `latency_s` is that of the last request only, from the first byte sent to the last byte read;
-    `retries` counts the requests before it, `waited_s` the time between them.
+    `retries` counts the requests before it, `waited_s` the time between them. `retried` is what came of each of these;
+    a trial log does not keep it.
     """
 
     output: str
@@ -120,6 +121,7 @@ class Reply:
     latency_s: float | None = None
     retries: int = 0
     waited_s: float = 0.0
+    retried: tuple[Failure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

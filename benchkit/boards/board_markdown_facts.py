@@ -10,9 +10,9 @@ from benchkit.basics.canonical import canonical
 from benchkit.basics.names import names_of
 from benchkit.boards.board_values import Board, SystemFacts
 from benchkit.boards.board_words import (
-    ABSENT,
     AGREEMENT,
     MOST_FAILURES,
+    absences,
     counts_of,
     error_types,
     failed_cells,
@@ -30,9 +30,9 @@ def tokens_part(board: Board) -> Iterator[Markdown]:
     """Tokens of each system, never money."""
     yield table([left("system"), right("calls"), right("with figures"), right("prompt tokens"), right("output tokens"),
                  right("output tokens per s"), right("cells repeated")], map(_token_row, board.facts))
-    told = "; ".join(f"`{absent}`: {why}" for absent, why in ABSENT.items())
-    yield paragraph(own(f"Tokens as the servers counted them, never money; {told}. Cells repeated took more than one "
-                        "attempt."))
+    told = "".join(f"; `{absent}`: {why}" for absent, why in absences(board.facts).items())
+    yield paragraph(own(f"Tokens as the servers counted them, never money{told}. Calls are requests, those that failed "
+                        "or were given up included. Cells repeated took more than one attempt."))
 
 
 def _token_row(one: SystemFacts) -> list[Markdown]:

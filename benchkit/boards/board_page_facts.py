@@ -11,9 +11,9 @@ from benchkit.basics.names import names_of
 from benchkit.boards.board_page_parts import line, name, system_name
 from benchkit.boards.board_values import Board, SystemFacts
 from benchkit.boards.board_words import (
-    ABSENT,
     AGREEMENT,
     MOST_FAILURES,
+    absences,
     counts_of,
     error_types,
     failed_cells,
@@ -37,9 +37,9 @@ def tokens_part(board: Board) -> Iterator[Html]:
     columns = [Column("system"), number_column("calls"), number_column("with figures"), number_column("prompt tokens"),
                number_column("output tokens"), number_column("output tokens per s"), number_column("cells repeated")]
     yield from table("Tokens and attempts", columns, map(_token_row, board.facts))
-    told = "; ".join(f"{code} means that {why}" for code, why in ABSENT.items())
-    yield element("p", f"Tokens as the servers counted them, never money; {told}. Cells repeated took more than one "
-                       "attempt.", class_="quiet")
+    told = "".join(f"; {code} means that {why}" for code, why in absences(board.facts).items())
+    yield element("p", f"Tokens as the servers counted them, never money{told}. Calls are requests, those that failed "
+                       "or were given up included. Cells repeated took more than one attempt.", class_="quiet")
 
 
 def _token_row(one: SystemFacts) -> list[Child]:

@@ -21,7 +21,7 @@ from benchkit.boards.board_values import (
     Standing,
     SystemFacts,
 )
-from benchkit.boards.usage import CACHE_ONLY, NOT_REPORTED, Tokens
+from benchkit.boards.usage import CACHE_ONLY, NO_REPLY, NOT_REPORTED, Tokens
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, each_by_itself, number, percent, spread
 
 LONGEST_NAME, LONGEST_LINE = 80, 400
@@ -48,7 +48,8 @@ PLACES = {False: "Cited by: places in the ranking.", True: "Bought by, cited by:
 SAMPLED = ("The observations in the order of time, then every system's answer with its scores in percent and "
            "its line in eval.jsonl. What solvers were shown stands at the end of each case, word for word from the "
            "trace.")
-ABSENT = {CACHE_ONLY: "no call was made", NOT_REPORTED: "the server said nothing"}
+ABSENT = {CACHE_ONLY: "no call was made", NOT_REPORTED: "the server said nothing",
+          NO_REPLY: "no request brought a whole reply"}
 AGREEMENT = ("How often a system said the same word as a baseline where both answered. Near 100 % with a baseline "
              "that always says the same, a system says the same, too.")
 
@@ -152,6 +153,12 @@ def dropped_of(making: Making) -> str:
     if not making.reasons:
         return f"{made}; the emission gate dropped none"
     return f"{made}; dropped for: {counts_of(making.reasons)}"
+
+
+def absences(facts: Sequence[SystemFacts]) -> dict[str, str]:
+    """The words that stand in the place of tokens on this board, with what each means."""
+    said = {one.tokens.to_wire() for one in facts if isinstance(one.tokens.to_wire(), str)}
+    return {word: meaning for word, meaning in ABSENT.items() if word in said}
 
 
 def tokens_words(tokens: Tokens) -> str:

@@ -51,7 +51,7 @@ class CachedRewording:
             raise Surroundings(f"{shown_path(self._folder)} has no answer of {shown_line(self._system, 80)} to "
                                f"{shown_line(prompt, 60)!r}; run once without --offline")
         reply = self._ask(prompt)
-        self.used += tokens_of([reply.usage])
+        self.used += tokens_of([reply])
         try:
             write_whole(path, [reply.output.encode("utf-8")])
         except UnicodeEncodeError:

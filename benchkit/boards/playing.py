@@ -6,7 +6,7 @@ What does not live here: the rules (game.py), and the file (trace_file.py).
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -140,12 +140,19 @@ class _Trial:
         try:
             reply = answered(self.system, asked)
         except TrialError as error:
-            self.trace.emit(self.step, ATTEMPT, {
-                "text": error.partial, "request": bound, "error": error.type, "message": error.message,
-                "latency_s": rounded(error.latency_s), "retries": error.retries, "waited_s": rounded(error.waited_s)})
+            facts = ErrorFacts(error.type, error.message, error.partial)
+            last = Failure(facts, error.latency_s, error.retries, error.waited_s)
+            self._keep_attempts((*error.retried, last), bound)
             raise
         elapsed = self.timing.clock.monotonic() - start
-        return reply if reply.latency_s is not None else replace(reply, latency_s=elapsed)
+        self._keep_attempts(reply.retried, bound)
+        return replace(reply, latency_s=elapsed if reply.latency_s is None else reply.latency_s, retried=())
+
+    def _keep_attempts(self, attempts: Iterable[Failure], bound: str) -> None:
+        for one in attempts:
+            self.trace.emit(self.step, ATTEMPT, {
+                "text": one.error.partial, "request": bound, "error": one.error.type, "message": one.error.message,
+                "latency_s": rounded(one.latency_s), "retries": one.retries, "waited_s": rounded(one.waited_s)})
 
     def _show(self, message: Message) -> None:
         if message["role"] == "assistant":

@@ -61,8 +61,8 @@ def examine(found: FoundBatch, pack: Pack, questions: KeptQuestions, before: Bef
     verification = verify(log, trace, asked_in(found, pack, questions))
     evaluation = evaluate(evidence, pack, rows_that_stand(found, pack) if before is None else before)
     hidden = hidden_systems(found, pack, log.planned().systems)
-    return Findings(found, pack, evidence, evaluation.without(hidden), verification, gather(log, pack),
-                    questions.altered)
+    gathered = gather(log, pack, verification.used)
+    return Findings(found, pack, evidence, evaluation.without(hidden), verification, gathered, questions.altered)
 
 
 def asked_in(found: FoundBatch, pack: Pack, questions: KeptQuestions) -> Asked:

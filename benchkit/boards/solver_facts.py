@@ -14,11 +14,10 @@ from benchkit.basics.values import ErrorFacts, Reply, Timings, Usage
 from benchkit.boards.board_values import Agreement, FailedCells, Standing, SystemFacts
 from benchkit.boards.eval_rows import Row, RowError
 from benchkit.boards.pack import Pack
-from benchkit.boards.usage import NOTHING_USED, Tokens, tokens_of
+from benchkit.boards.usage import NOTHING_USED, Tokens
 from benchkit.recordings.converting import session_facts
 from benchkit.reports.speed import latency_columns, token_sums
 from benchkit.statistics.figures import figure
-from benchkit.systems.loading import is_baseline
 from benchkit.trial_log.lines import TrialLine
 from benchkit.trial_log.reader import TrialLog
 
@@ -40,7 +39,7 @@ class TrialFacts:
 
 @dataclass(slots=True)
 class Gathered:
-    """All that the log says of one system. `used` is over all attempts; the rest over those that count.
+    """What log and trace say of one system. `used` is over all requests; the rest over the attempts that count.
 
     `words` is what each answer said, by (case, trial); `unread` with which kinds of error the pack could not read some.
     """
@@ -52,9 +51,9 @@ class Gathered:
     unread: list[str] = field(default_factory=list)
 
 
-def gather(log: TrialLog, pack: Pack) -> dict[str, Gathered]:
-    """What the log says of each system of its plan."""
-    found: dict[str, Gathered] = {name: Gathered() for name in log.planned().systems}
+def gather(log: TrialLog, pack: Pack, used: Mapping[str, Tokens]) -> dict[str, Gathered]:
+    """What the log says of each system of its plan, beside what it used, by the trace."""
+    found: dict[str, Gathered] = {name: Gathered(used.get(name, NOTHING_USED)) for name in log.planned().systems}
     for line, _place in log.lines_that_count():
         if isinstance(line, TrialLine) and line.cell.system in found:
             _add(found[line.cell.system], line, log, pack)
@@ -106,17 +105,12 @@ def _agreement(system: str, baseline: str, gathered: Mapping[str, Gathered]) -> 
 
 def _add(found: Gathered, line: TrialLine, log: TrialLog, pack: Pack) -> None:
     outcome, cell = line.outcome, line.cell
-    is_reply = isinstance(outcome, Reply)
-    usage = outcome.usage if isinstance(outcome, Reply) else Usage()
-    if not is_baseline(cell.system):
-        # a baseline calls nobody
-        found.used += tokens_of([usage])
     if not log.is_recorded(cell) or line.attempt != log.attempts(cell):
         return
     found.repeated += line.attempt > 1
     found.trials.append(TrialFacts(
         log.is_cold(cell), None if isinstance(outcome, Reply) else outcome.error, None, outcome.latency_s,
-        usage if is_reply else None, outcome.timings if isinstance(outcome, Reply) else None))
+        outcome.usage if isinstance(outcome, Reply) else None, outcome.timings if isinstance(outcome, Reply) else None))
     if isinstance(outcome, Reply):
         try:
             word = shown_line(str(pack.said_key(outcome.output)), 80)

@@ -40,6 +40,9 @@ from benchkit.boards.trace_reading import (
     trial_keys,
 )
 from benchkit.boards.trace_replay import SHOWN, Asked, played_otherwise
+from benchkit.boards.trace_views import outcomes_in
+from benchkit.boards.usage import NOTHING_USED, Tokens, tokens_of
+from benchkit.systems.loading import is_baseline
 from benchkit.trial_log.lines import SystemLine, TrialLine
 from benchkit.trial_log.reader import TrialLog, read_log
 
@@ -65,6 +68,7 @@ class Verification:
 
     `count` is of all violations; `violations` are the first MOST_NAMED of them. `exposed` are the first MOST_NAMED
     findings of what must not be shown, `exposed_count` is of all: the trace may be true, and the questions are bad.
+    `used` is what all requests of each system took, whether their trials count or not; baselines send none.
     """
 
     segments: int
@@ -75,6 +79,7 @@ class Verification:
     exposed_count: int = 0
     lost: int = 0
     is_damaged: bool = False
+    used: Mapping[str, Tokens] = field(default_factory=dict)
 
     @property
     def is_consistent(self) -> bool:
@@ -123,6 +128,7 @@ class _Findings:
     exposed: list[Violation] = field(default_factory=list)
     exposed_count: int = 0
     last_at: dict[str, str] = field(default_factory=dict)
+    used: dict[str, Tokens] = field(default_factory=dict)
 
     def add(self, invariant: str, place: str, what: str) -> None:
         self.count += 1
@@ -133,6 +139,11 @@ class _Findings:
         self.exposed_count += 1
         if len(self.exposed) < MOST_NAMED:
             self.exposed.append(Violation(SHOWN, place, what))
+
+    def uses(self, segment: Segment) -> None:
+        name = segment.key.cell.system
+        if not is_baseline(name):
+            self.used[name] = self.used.get(name, NOTHING_USED) + tokens_of(outcomes_in(segment.events))
 
     def times_of(self, segment: Segment) -> None:
         """The events of a session stand in the order of time, over all its trials."""
@@ -184,6 +195,7 @@ def verify(log: TrialLog, trace: Path, asked: Asked | None = None) -> Verificati
             if segment.key not in since:
                 line, before = due.get(segment.key), findings.count
                 findings.times_of(segment)
+                findings.uses(segment)
                 _take(segment, due, findings)
                 if asked is not None:
                     is_sound = findings.count == before and not segment.is_cut
@@ -196,7 +208,8 @@ def verify(log: TrialLog, trace: Path, asked: Asked | None = None) -> Verificati
         else:
             findings.add(SEGMENTS, place_of(key), "its trial line has no segment")
     return Verification(len(findings.matched), len(findings.abandoned), findings.count, tuple(findings.found),
-                        tuple(findings.exposed), findings.exposed_count, findings.lost, findings.is_damaged)
+                        tuple(findings.exposed), findings.exposed_count, findings.lost, findings.is_damaged,
+                        findings.used)
 
 
 def _recorded_since(log: TrialLog, due: Container[SegmentKey]) -> frozenset[SegmentKey]:

@@ -66,8 +66,9 @@ def steps_in(events: Sequence[Event]) -> tuple[Step, ...]:
 
 
 def outcomes_in(events: Sequence[Event]) -> tuple[Outcome, ...]:
-    """What each request of the trial brought and took."""
-    return tuple(_outcome(event) for event in events if _is_of_request(event))
+    """What each step of the trial brought and took in the end; requests that were sent again are its `retries`."""
+    last = {event.step: event for event in events if _is_of_request(event)}
+    return tuple(map(_outcome, last.values()))
 
 
 def _is_of_request(event: Event) -> bool:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from benchkit.basics.clock import Clock, StopWish
 from benchkit.basics.errors import TrialError
-from benchkit.basics.values import Reply
+from benchkit.basics.values import ErrorFacts, Failure, Reply
 from benchkit.network.calls import Call, Ending, quoted
 from benchkit.network.exchange import Answer, Client, LineReader
 from benchkit.network.host import Address
@@ -65,10 +65,18 @@ class _Tally:
 
     retries: int = 0
     waited_s: float = 0.0
+    retried: tuple[Failure, ...] = ()
+
+    def asked_again(self, answer: Answer) -> None:
+        """What came is not final: the request is sent once more."""
+        error = _connection_error(answer, None) or TrialError("ServerBusy", f"the server was busy ({_status(answer)})")
+        facts = ErrorFacts(error.type, error.message)
+        self.retried = (*self.retried, Failure(facts, answer.latency_s, self.retries, self.waited_s))
 
     def told_of(self, reply: Reply) -> Reply:
         """The reply with what was tried before it."""
-        return replace(reply, retries=self.retries, waited_s=self.waited_s) if self.retries or self.waited_s else reply
+        return replace(reply, retries=self.retries, waited_s=self.waited_s, retried=self.retried) \
+            if self.retries or self.waited_s else reply
 
 
 def ask(client: Client, dialect: Dialect, call: Call, deadline: float,
@@ -90,10 +98,11 @@ def ask(client: Client, dialect: Dialect, call: Call, deadline: float,
             if _is_busy(answer):
                 # whoever else asks this server now would only lengthen its queue
                 client.rest.ask_for(client.clock.monotonic() + wait_s)
+            tally.asked_again(answer)
             tally.waited_s += pause(wait_s, client.clock, client.stop)
             tally.retries += 1
     except TrialError as error:
-        error.retries, error.waited_s = tally.retries, tally.waited_s
+        error.retries, error.waited_s, error.retried = tally.retries, tally.waited_s, tally.retried
         error.latency_s = answer.latency_s if answer else None
         asked_s = asked_wait(answer.retry_after, client.clock.wall()) if answer else None
         if error.type == "ServerBusy" and asked_s is not None:
@@ -196,22 +205,26 @@ def too_large(partial: str | None) -> TrialError:
     return TrialError("ReplyTooLarge", f"the reply is larger than {MOST_TEXT_BYTES // 1024} KiB", kept)
 
 
+def _status(answer: Answer, meaning: str = "") -> str:
+    """The status with its meaning, and the server's words if there are any."""
+    return f"HTTP {answer.status}{meaning}" + (f": {quoted(answer.body)}" if answer.body.strip() else "")
+
+
 def _refusal(answer: Answer, dialect: Dialect) -> TrialError | None:
     """The error of a status; None for 200."""
     if answer.status == 200 or answer.status is None:
         return None
-    said = f": {quoted(answer.body)}" if answer.body.strip() else ""
     if _has_no_credit(answer):
-        message = f"HTTP 429{said}"
+        message = _status(answer)
         return TrialError("ServerBusy", message, stops=f"{_FINAL[402]}: {message}", status=429)
     if answer.status in BUSY:
-        message = f"the server was busy to the end (HTTP {answer.status}{said})"
+        message = f"the server was busy to the end ({_status(answer)})"
         return TrialError("ServerBusy", message, status=answer.status)
     too_long = dialect.too_long(answer)
     if too_long:
         return TrialError("PromptTooLong", too_long)
     redirect = ", a redirect, which is not followed" if 300 <= answer.status < 400 else ""
-    message = f"HTTP {answer.status}{redirect}{said}"
+    message = _status(answer, redirect)
     final = _FINAL.get(answer.status)
     stops = f"{final}: {message}" if final else None
     return TrialError("ServerError", message, stops=stops, status=answer.status)

@@ -43,6 +43,7 @@ def answered(system: System, request: Request) -> Reply:
     if len((reply.output + (reply.reasoning or "")).encode("utf-8", "surrogatepass")) > MOST_TEXT_BYTES:
         too_long = too_large(reply.output)
         too_long.latency_s, too_long.retries, too_long.waited_s = reply.latency_s, reply.retries, reply.waited_s
+        too_long.retried = reply.retried
         _fit(too_long)
         raise too_long
     return replace(

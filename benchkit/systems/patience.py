@@ -98,5 +98,5 @@ def model_changed(message: str, reply: Reply) -> TrialError:
 def with_reply(error: TrialError, reply: Reply) -> TrialError:
     """The error for a whole reply that does not count: its text is kept."""
     error.partial, error.latency_s = reply.output, reply.latency_s
-    error.retries, error.waited_s = reply.retries, reply.waited_s
+    error.retries, error.waited_s, error.retried = reply.retries, reply.waited_s, reply.retried
     return error
