@@ -6,6 +6,7 @@ Exit codes: 0 done; 1 the answer is "no"; 2 bad flags, files, tasks; 3 the surro
 from __future__ import annotations
 
 import argparse
+import io
 import math
 import os
 import re
@@ -175,19 +176,26 @@ def _leave_stdout() -> None:
 
 
 def _mend_streams() -> None:
-    """Any text can be printed, whatever the locale; a stream that was closed at the start takes everything."""
+    """Any text can be printed, whatever the locale; a stream that was closed at the start takes everything.
+
+    An unbuffered one (python3 -u, PYTHONUNBUFFERED) gets a buffer of a line: without any, what a full disk takes of a
+    line counts as all of it, and the rest is lost without a word.
+    """
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it lives as long as the process
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if not hasattr(stream, "reconfigure"):
-            continue
-        try:
-            stream.reconfigure(errors="backslashreplace")
-        except OSError:
-            # it was no pipe when it was opened, and takes no seek now
-            setattr(sys, name, open(stream.fileno(), "w", encoding=stream.encoding,  # noqa: SIM115 - as above
+        if isinstance(stream, io.TextIOWrapper) and not _is_mended(stream):
+            setattr(sys, name, open(stream.fileno(), "w", buffering=1, encoding=stream.encoding,  # noqa: SIM115 - as above
                                     errors="backslashreplace", closefd=False))
+
+
+def _is_mended(stream: io.TextIOWrapper) -> bool:
+    try:
+        stream.reconfigure(errors="backslashreplace")
+    except OSError:
+        return False  # it was no pipe when it was opened, and takes no seek now
+    return not isinstance(stream.buffer, io.RawIOBase)
 
 
 def say(line: str) -> None:

@@ -180,6 +180,23 @@ class Streams(River):
         self.assertEqual(b"\\xe9\n", path.read_bytes())
 
 
+    @unittest.skipUnless(sys.platform.startswith("linux"), "the size of a file is limited as Linux limits it")
+    def test_a_disk_with_room_for_all_but_the_last_letters_is_one_line_and_3(self) -> None:
+        cut = ("import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2); "
+               "os.execv(sys.argv[2], sys.argv[2:])")
+        self.well("bench.py --system baselines:keywords --trials 1")
+        for words in (["harness.py", "check"], ["bench.py", "--log", "recorded/keywords.jsonl", "--status"],
+                      ["report.py", "--help"]):
+            for flags in ((), ("-u",)):
+                command = [sys.executable, *flags, "-S", str(ROOT / words[0]), *words[1:]]
+                size = len(subprocess.run(command, capture_output=True, check=False).stdout)
+                for room, code in ((size, 0), (size - 3, 3)):
+                    with self.subTest(words, flags=flags, code=code), (self.folder / "out").open("wb") as out:
+                        told = subprocess.run([sys.executable, "-c", cut, str(room), *command], stdout=out,
+                                              stderr=subprocess.PIPE, text=True, check=False)
+                        self.assertEqual((code, int(code == 3)), (told.returncode, told.stderr.count("\n")))
+
+
 class Words(River):
     def in_bash(self, command: str) -> list[str]:
         """The words that bash makes of a command."""
