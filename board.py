@@ -255,9 +255,10 @@ def show(findings: "Findings", board: "Board", job: "str | None" = None) -> int:
     from benchkit.boards.batch import BOARD_HTML, BOARD_MARKDOWN
     from benchkit.boards.board_text import ranking_lines, verification_lines
     from benchkit.boards.job import usual_file
-    from benchkit.boards.telling import places, repaired_lines
+    from benchkit.boards.telling import batch_failed_lines, places, repaired_lines
 
-    lines = [*verification_lines(findings.verification), *repaired_lines(findings), "", *ranking_lines(board), ""]
+    lines = [*verification_lines(findings.verification), *repaired_lines(findings), *batch_failed_lines(findings), "",
+             *ranking_lines(board), ""]
     for name in (usual_file(findings.found.batch.job.name), "JOB") if job is not None else ():
         lines = [line.replace(f"board.py run {name}", f"board.py run {quote(str(job))}") for line in lines]
     put_lines(lines)

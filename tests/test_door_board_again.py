@@ -124,7 +124,7 @@ class Damage(BoardDoor):
             with self.subTest(line=number):
                 self.damage("trace.jsonl", number)
                 told = self.well("report jobs/tiny.toml", code=1)
-                self.assertIn("ask again what is damaged: python3 board.py run JOB --accept-damage", told)
+                self.assertIn("ask again what is damaged: python3 board.py run jobs/tiny.toml --accept-damage", told)
                 self.assert_mended(1)
                 self.assertEqual([("robots:buyer", "T-3", 1, 2)], [
                     (row["system"], row["case"], row["trial"], row["attempt"]) for row in self.rows()

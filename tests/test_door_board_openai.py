@@ -42,9 +42,10 @@ class AModelOfAnotherServer(BoardDoor):
         ranking = [line.split()[:3] for line in told.splitlines() if ":" in line and line.startswith("1-3")]
         self.assertEqual([["1-3", "robots:good", "100.0"], ["1-3", "baselines:even", "75.0"],
                           ["1-3", "openai:toy.gguf", "6.2"]], ranking)
-        self.assertIn("9 of 36 cells ended without a verdict.", told)
-        self.assertRegex(told, r"openai:toy.gguf: 9 of 12 \(ServerError 9\); most often: HTTP 500: .*out of memory")
+        self.assertRegex(told, r"\n  9 of 36 planned cells failed: 9 ServerError \(HTTP 500: .*out of memory.*\)\n")
         text = (self.batch() / "board.md").read_text(encoding="utf-8").replace("\\", "")
+        self.assertIn("9 of 36 cells ended without a verdict.", text)
+        self.assertRegex(text, r"openai:toy.gguf: 9 of 12 \(ServerError 9\); most often: HTTP 500: .*out of memory")
         self.assertIn("It is left open whether a model reaches the best baseline: robots:good has 100.0", text)
         self.assertRegex(text, r"`openai:toy.gguf` \| `ServerError` \| `HTTP 500: .*out of memory.*` \| 9 "
                                r"\| T-4 trial 1, T-5 .* and 4 more \|")

@@ -43,6 +43,7 @@ from benchkit.boards.samples import readable_word, sampled_cases
 from benchkit.boards.solver_facts import Gathered, agreements_of, facts_of
 from benchkit.boards.standings import ranking_of, records_of, tracks_of
 from benchkit.boards.trace_check import Verification, Violation
+from benchkit.running.plan import can_be_retried
 from benchkit.trial_log.lines import SessionLine
 from benchkit.trial_log.reader import TrialLog
 
@@ -185,7 +186,16 @@ def _failed(findings: Findings) -> Iterator[Banner]:
         yield Banner(FAILED, f"{len(failed)} of {count_of(len(rows), 'cell')} ended without a verdict. They are "
                              "neither right nor wrong: what they leave open stands as a range, and decides nothing.",
                      tuple(_why_failed(name, [error for system, error in failed if system == name], planned[name])
-                           for name in dict.fromkeys(system for system, _ in failed)))
+                           for name in dict.fromkeys(system for system, _ in failed)), _ask_again(findings))
+
+
+def _ask_again(findings: Findings) -> str | None:
+    """The command that asks cells again which need not fail again; a published batch stays as it is."""
+    batch, log = findings.found.batch, findings.evidence.log
+    if batch.status == PUBLISHED or not any(
+            can_be_retried(log.error_type(row.cell)) for row in findings.evaluation.rows):
+        return None
+    return str(Command(PROG, ("run", usual_file(batch.job.name), "--retry-errors")))
 
 
 def _why_failed(system: str, errors: Sequence[RowError], planned: int) -> str:

@@ -4,7 +4,7 @@ What does not live here: drawing (pages/timeline_chart.py), and the list of the 
 """
 from __future__ import annotations
 
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import are, count_of, shown_line
 from benchkit.boards.board_values import SampledCase, Seen
 from benchkit.boards.board_words import short_name
 from benchkit.pages.html import Html, element, whole
@@ -26,7 +26,7 @@ def timeline_of(case: SampledCase) -> Html:
         [Lane(short_name(lane), [_event(one, kinds) for one in timed if one.service == lane]) for lane in lanes],
         [short_name(kind) for kind in kinds], UNIT, Moment(0.0, f"now, {shown_line(case.now, 20)}"),
         "cited by an answer")
-    told = f"{left_out} more services are in the list only." if left_out else None
+    told = f"{count_of(left_out, 'more service')} {are(left_out)} in the list only." if left_out else None
     return whole((*timeline_chart(chart), element("p", told, class_="quiet") if told else Html()))
 
 

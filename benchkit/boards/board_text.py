@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from benchkit.basics.names import shown_line
-from benchkit.boards.board_values import EXPOSED, SYNTHETIC, TRACE, Board, Standing
+from benchkit.boards.board_values import EXPOSED, FAILED, SYNTHETIC, TRACE, Board, Standing
 from benchkit.boards.board_words import interval_of, share_of
 from benchkit.boards.trace_check import Verification
 from benchkit.reports.figures_as_text import NOT_AVAILABLE
@@ -54,7 +54,7 @@ def _ranking(board: Board) -> Iterator[str]:
         yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
     yield from _notes(board.ranking)
     for banner in board.banners:
-        if banner.code not in (EXPOSED, SYNTHETIC, TRACE):
+        if banner.code not in (EXPOSED, FAILED, SYNTHETIC, TRACE):
             yield banner.text + (f" {'; '.join(banner.details)}" if banner.details else "")
             if banner.command is not None:
                 yield f"  {banner.command}"

@@ -39,10 +39,7 @@ def run_lines(findings: Findings, recorded: Recorded, command: Command) -> Itera
     yield (f"{shown_path(findings.found.folder)}: {recorded.new_cells} new {cells}, {findings.left} of "
            f"{len(findings.evaluation.rows)} planned cells left{f'; {end}' if end else ''}")
     again = command.minus("--fresh", "--rebuild", "--regen", "--accept-damage").without("--limit")
-    errors = [(row.error.type, row.error.message) for row in findings.evaluation.rows
-              if row.error is not None and row.error.type != "NotRun"]
     log, asked = findings.evidence.log, (row.cell for row in findings.evaluation.rows)
-    yield from failed_lines(errors, len(findings.evaluation.rows))
     if findings.left:
         yield f"  go on  {again}"
     if any(can_be_retried(log.error_type(cell)) for cell in asked):
@@ -57,6 +54,13 @@ def failed_lines(errors: Sequence[tuple[str, str]], planned: int) -> Iterator[st
     told = [f"{count} {kind} ({shown_line(_most_often(message for one, message in errors if one == kind), 160)})"
             for kind, count in by_type.most_common()]
     yield f"  {len(errors)} of {count_of(planned, 'planned cell')} failed: {'; '.join(told)}"
+
+
+def batch_failed_lines(findings: Findings) -> Iterator[str]:
+    """The same of a whole batch, cells whose answer could not be judged included."""
+    rows = findings.evaluation.rows
+    return failed_lines([(row.error.type, row.error.message) for row in rows
+                         if row.error is not None and row.error.type != "NotRun"], len(rows))
 
 
 def _most_often(messages: Iterable[str]) -> str:
