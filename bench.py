@@ -291,10 +291,12 @@ def wish_of(options: argparse.Namespace, path: "Path", log: "TrialLog | None", w
 
 def dry_run(order: "Order", log: "TrialLog | None") -> int:
     """--dry-run: what would be run, in words."""
+    from benchkit.basics.names import word_for
     from benchkit.running.session import foresee
 
     ahead = foresee(order, log)
-    door.put(f"{order.log}: {ahead.recorded} of {ahead.planned} planned trials are recorded; this command would run "
+    planned = word_for(ahead.planned, "planned trial is", "planned trials are")
+    door.put(f"{order.log}: {ahead.recorded} of {ahead.planned} {planned} recorded; this command would run "
              f"{ahead.chosen}{f', the first of them {ahead.first}' if ahead.first else ''}; nothing was asked or "
              "written\n")
     return door.DONE
@@ -305,7 +307,7 @@ def show(order: "Order", task: "Task", cases: str, reason: "str | None") -> None
     from benchkit.basics.clock import Clock
     from benchkit.recordings.converting import recording_of
     from benchkit.recordings.judged import Circumstances, judge_recording
-    from benchkit.recordings.recording import keep_recording
+    from benchkit.recordings.recording import MOST_HELD, keep_recording
     from benchkit.reports.run_report import report_of
     from benchkit.reports.text import first_screen
     from benchkit.running.closing import ending
@@ -314,12 +316,15 @@ def show(order: "Order", task: "Task", cases: str, reason: "str | None") -> None
     from benchkit.trial_log.reader import read_log
 
     log = read_log(order.log, accept_damage=order.accept_damage)
-    recording = recording_of(log, None)
-    keep_recording(order.log.with_suffix(".json"), recording)
+    recording, path, found = recording_of(log, None), order.log.with_suffix(".json"), status_of(log)
+    # a recording names every planned trial: of a run that has hardly begun it would say a million times "not run"
+    is_kept = found.left <= MOST_HELD or path.exists()
+    if is_kept:
+        keep_recording(path, recording)
     circumstances = Circumstances(Clock().stamp(), environment({}))
     record = judge_recording(recording, task, order.cases, circumstances)
     door.put(first_screen(report_of(record, order.log.stem)))
-    door.put("\n" + ending(order, cases, reason, status_of(log)))
+    door.put("\n" + ending(order, cases, reason, found, is_kept))
 
 
 def show_shard(order: "Order", reason: "str | None") -> None:

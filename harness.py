@@ -193,14 +193,14 @@ def command_of(options: argparse.Namespace) -> "Command":
 
 def run_text(record: "RunRecord", tally: "Tally", out: "Path", report: "Command") -> str:
     """What became of the trials, where it is written, and the command to go on."""
-    from benchkit.basics.names import shown_line
+    from benchkit.basics.names import count_of, shown_line
 
     totals, errors = tally.totals, tally.errors
     reasons = f" ({', '.join(f'{name} {count}' for name, count in errors.items())})" if errors else ""
     not_judged = () if tally.check_error is None else (f"  not judged: {shown_line(tally.check_error, 400)}",)
     return "\n".join((
-        f"{shown_line(record.system)} on {len(record.cases)} cases ({shown_line(record.split)}) x {record.trials} "
-        f"trials, judged by {record.judge.name} {record.judge.version}",
+        f"{shown_line(record.system)} on {count_of(len(record.cases), 'case')} ({shown_line(record.split)}) x "
+        f"{count_of(record.trials, 'trial')}, judged by {record.judge.name} {record.judge.version}",
         f"  pass {totals.passed} of {totals.planned}, fail {totals.failed} of {totals.planned}, "
         f"incomplete {totals.incomplete} of {totals.planned}{reasons}",
         *not_judged,

@@ -232,7 +232,7 @@ def folders() -> tuple[Path, Path]:
 def whole_number(text: str) -> int:
     """A flag's whole number of at least 1."""
     if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number of at least 1")
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number from 1 to 999,999,999")
     return int(text)
 
 

@@ -149,7 +149,7 @@ class Flags(unittest.TestCase):
             (("--colour", "red"), "unrecognized arguments: --colour red"),
             (("--tri", "3"), "unrecognized arguments: --tri 3"),
             (("--trials",), "argument --trials: expected one argument"),
-            (("--trials", "x\n\x1b[31m"), "is not a whole number of at least 1"),
+            (("--trials", "x\n\x1b[31m"), "is not a whole number from 1 to 999,999,999"),
         ):
             with self.subTest(words=words):
                 code, stdout, stderr = self.parsed(*words)

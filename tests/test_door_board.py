@@ -494,6 +494,10 @@ class Telling(BoardDoor):
 
     def test_estimate_tells_what_is_to_come_by_the_cells_done(self) -> None:
         self.assertIn("robots:good: 0 cells done, 12 to go: nothing is known yet", self.well("estimate jobs/tiny.toml"))
+        for count, to_go in (("", 128), ("8", 16)):
+            self.job("triage", pack="", seed="", count=count, task='"triage_task"',
+                     cases=f"'{(ROOT / 'cases.json').as_posix()}'")
+            self.assertIn(f"robots:good: 0 cells done, {to_go} to go", self.well("estimate jobs/triage.toml"))
         self.well("run jobs/tiny.toml --models robots:good --limit 3")
         told = self.well("estimate jobs/tiny.toml --models robots:good")
         self.assertIn("robots:good: 3 cells done, 9 to go: about 90 prompt tokens (90 to 90), about 18 output", told)

@@ -103,7 +103,7 @@ class Running(AtTheDoor):
 
     def test_fewer_trials_and_the_given_split_are_taken(self) -> None:
         told = self.replay("--trials", "1", "--split", "development")
-        self.assertIn("x 1 trials", told.stdout)
+        self.assertIn("x 1 trial,", told.stdout)
         self.assertIn("pass 2 of 2", told.stdout)
 
     def test_what_does_not_fit_is_refused_and_nothing_is_written(self) -> None:

@@ -236,7 +236,7 @@ class SeveralRuns(unittest.TestCase):
 
     def test_cases_won_and_lost_otherwise_are_named(self) -> None:
         text = markdown(record({"A": "++-", "B": "---"}), record({"A": "+--", "B": "+--"}, {"temperature": 0.5}))
-        self.assertIn("**1 other case lost**", text)
+        self.assertIn("**1 case lost**", text)
         self.assertIn("**1 case won**", text)
 
     def test_a_pair_begins_with_its_verdict_and_its_warnings(self) -> None:

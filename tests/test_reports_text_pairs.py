@@ -54,7 +54,7 @@ candidate against base
   only in base  1 case left out: omega
   only here     1 case left out: new
   cases         1 lost, 1 won, 1 tied, 1 not judged on both sides
-  regressions   1 of 1 (100.0 %) cases that passed every time do not any more: alpha
+  regressions   1 of 1 (100.0 %) case that passed every time does not any more: alpha
 
   lost   base    candidate          points  state
   alpha  4 of 4  1 of 3, 1 unknown   -66.7  stable pass -> flaky

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import tempfile
 import unittest
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -46,6 +47,9 @@ class Recorded:
 
     def is_recorded(self, cell: Cell) -> bool:
         return (cell.case, cell.trial) in self.found and cell.case not in self.stale
+
+    def attempted(self) -> Iterator[tuple[int, Cell]]:
+        return ((number, Cell(SYSTEM, *name)) for number, name in enumerate(self.found))
 
     def error_type(self, cell: Cell) -> str | None:
         return self.found.get((cell.case, cell.trial), (0, None))[1]

@@ -82,7 +82,12 @@ def first_alike(names: Iterable[str]) -> tuple[int, int, str] | None:
 
 def count_of(number: int, one: str, many: str | None = None) -> str:
     """`1 case`, `2 cases`, `30,000 trials`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {word_for(number, one, many)}"
+
+
+def word_for(number: int, one: str, many: str | None = None) -> str:
+    """The word behind a number that stands already: `3 of 1 case`, `0 of 2 cases`."""
+    return one if number == 1 else many or one + "s"
 
 
 def are(number: int) -> str:

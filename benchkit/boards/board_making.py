@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from benchkit.basics.canonical import canonical
 from benchkit.basics.command import Command
-from benchkit.basics.names import are, cases_named, count_of, shown_line
+from benchkit.basics.names import are, cases_named, count_of, shown_line, word_for
 from benchkit.basics.shares import as_given, percent
 from benchkit.basics.values import JSON
 from benchkit.boards.batch import PUBLISHED, Batch, FoundBatch
@@ -206,7 +206,8 @@ def _why_failed(system: str, errors: Sequence[RowError], planned: int) -> str:
 
 def _open(findings: Findings) -> Banner:
     planned = len(findings.evaluation.rows)
-    parts = [f"{findings.left} of {planned} planned cells {are(findings.left)} not run yet"] if findings.left else []
+    cells = f"{planned} {word_for(planned, 'planned cell')}"
+    parts = [f"{findings.left} of {cells} {are(findings.left)} not run yet"] if findings.left else []
     if findings.never_run:
         names = ", ".join(shown_line(name, 60) for name in findings.never_run)
         parts.append(f"the job also names {names}, of which nothing has run")

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchkit.basics.errors import Unusable
+from benchkit.basics.values import Case
 from benchkit.boards.batch import Batch, FoundBatch
 from benchkit.boards.fingerprints import world_parts
-from benchkit.boards.job import FromPack, Job
+from benchkit.boards.job import FromPack, FromTask, Job
 from benchkit.boards.pack import Pack
 from benchkit.boards.pack_loading import load_pack
 from benchkit.boards.task_pack import pack_of_task
@@ -25,13 +26,24 @@ def pack_of_job(job: Job, folders: Sequence[Path]) -> Pack:
     if isinstance(asks, FromPack):
         pack = load_pack(asks.pack, folders)
     else:
-        cases = in_split(read_cases(Path(asks.cases), f"cases = ... in the job {job.name}"), asks.split,
-                         f"split in the job {job.name}:")
-        pack = pack_of_task(load_task(asks.task, folders), cases, asks.gates)
+        pack = pack_of_task(load_task(asks.task, folders), _cases_of(job, asks), asks.gates)
     if job.geometry not in pack.geometries:
         raise Unusable(f"job {job.name}: geometry {job.geometry}: the questions of {pack.module} can be asked in "
                        f"{' and '.join(pack.geometries)} only")
     return pack
+
+
+def questions_asked_for(job: Job) -> int:
+    """How many questions a job asks for, before any gate drops some. Raises Unusable for cases that cannot be read."""
+    asks = job.asks
+    if isinstance(asks, FromPack):
+        return asks.count
+    return len(_cases_of(job, asks)[:asks.count])
+
+
+def _cases_of(job: Job, asks: FromTask) -> tuple[Case, ...]:
+    return in_split(read_cases(Path(asks.cases), f"cases = ... in the job {job.name}"), asks.split,
+                    f"split in the job {job.name}:")
 
 
 def pack_of_batch(found: FoundBatch, folders: Sequence[Path]) -> Pack:

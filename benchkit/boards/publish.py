@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import are, cases_named, shown_line
+from benchkit.basics.names import are, cases_named, shown_line, word_for
 from benchkit.boards.batch import BLOCKED, PUBLISHED, FoundBatch
 from benchkit.boards.batch_log import log_of, recorded_log, unmerged_line
 from benchkit.boards.board_making import Findings
@@ -121,7 +121,8 @@ def _of_answers(found: FoundBatch, pack: Pack, questions: KeptQuestions) -> Iter
         yield findings.verification.exposed_line
         yield from map(str, findings.verification.exposed)
     if findings.left:
-        yield (f"{findings.left} of {len(findings.evaluation.rows)} planned cells {are(findings.left)} not run; "
+        planned = len(findings.evaluation.rows)
+        yield (f"{findings.left} of {planned} {word_for(planned, 'planned cell')} {are(findings.left)} not run; "
                f"go on with python3 board.py run {usual_file(found.batch.job.name)}")
     for name in log.planned().systems:
         if is_baseline(name) and name.removeprefix("baselines:") not in pack.baselines:

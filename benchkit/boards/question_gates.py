@@ -14,7 +14,7 @@ from typing import cast
 from benchkit.basics.canonical import digest
 from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
-from benchkit.basics.names import are, shown_line
+from benchkit.basics.names import are, count_of, shown_line
 from benchkit.basics.shares import as_given, percent
 from benchkit.basics.values import JSON, Case, Message
 from benchkit.boards.exposure import leaked_terms, of_pack, text_of, untimely, untimely_payload
@@ -147,11 +147,11 @@ def _shown(game: Game) -> str:
 
 def _reasons_to_block(figures: GateFigures, gate: BatchGate) -> Iterator[str]:
     if figures.kept < gate.least_questions:
-        yield (f"{figures.kept} of {figures.made} questions {are(figures.kept)} left, fewer than least_questions = "
-               f"{gate.least_questions}")
+        yield (f"{figures.kept} of {count_of(figures.made, 'question')} {are(figures.kept)} left, fewer than "
+               f"least_questions = {gate.least_questions}")
     for answer, count in figures.answers.items():
         if count > gate.most_one_answer * figures.kept:
-            yield (f"{count} of {figures.kept} questions {'has' if count == 1 else 'have'} the answer "
+            yield (f"{count} of {count_of(figures.kept, 'question')} {'has' if count == 1 else 'have'} the answer "
                    f"{shown_line(answer, 60)!r}, more than most_one_answer = {gate.most_one_answer:g} of them")
     for name, score in figures.blind.items():
         if score > gate.most_blind_score:

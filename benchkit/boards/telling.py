@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import cases_named, count_of, names_of, shown_line
+from benchkit.basics.names import cases_named, count_of, names_of, shown_line, word_for
 from benchkit.basics.values import Cell, Failure
 from benchkit.boards.batch import BATCH, EVAL, TRACE, FoundBatch
 from benchkit.boards.batch_folders import BrokenBatch
@@ -19,6 +19,7 @@ from benchkit.boards.board_making import Findings
 from benchkit.boards.estimate import cost_of, estimate, in_words
 from benchkit.boards.evaluation import counting_keys
 from benchkit.boards.job import Job
+from benchkit.boards.job_pack import questions_asked_for
 from benchkit.boards.recompute import Recomputed
 from benchkit.boards.recording_batch import Recorded
 from benchkit.boards.trace_reading import Segment, TraceReader, trace_damage_named_by
@@ -34,10 +35,10 @@ _ENDS = {"budget": "the budget ended the run", "selection": "only what was chose
 
 def run_lines(findings: Findings, recorded: Recorded, command: Command) -> Iterator[str]:
     """What a run did, what is left, and how to go on."""
-    cells = "cell" if recorded.new_cells == 1 else "cells"
+    planned = len(findings.evaluation.rows)
     end = _ENDS.get(recorded.ended.reason or "")
-    yield (f"{shown_path(findings.found.folder)}: {recorded.new_cells} new {cells}, {findings.left} of "
-           f"{len(findings.evaluation.rows)} planned cells left{f'; {end}' if end else ''}")
+    yield (f"{shown_path(findings.found.folder)}: {recorded.new_cells} new {word_for(recorded.new_cells, 'cell')}, "
+           f"{findings.left} of {planned} {word_for(planned, 'planned cell')} left{f'; {end}' if end else ''}")
     again = command.minus("--fresh", "--rebuild", "--regen", "--accept-damage").without("--limit")
     log, asked = findings.evidence.log, (row.cell for row in findings.evaluation.rows)
     if findings.left:
@@ -77,7 +78,7 @@ def shard_lines(found: FoundBatch, log: TrialLog, recorded: Recorded, command: C
     errors = [(one.error.type, one.error.message) for one in outcomes if isinstance(one, Failure)]
     end = _ENDS.get(recorded.ended.reason or "") if left else None
     yield (f"{shown_path(found.folder)}: shard {log.shard}: {count_of(recorded.new_cells, 'new cell')}, {left} of its "
-           f"{len(cells)} planned cells left{f'; {end}' if end else ''}")
+           f"{len(cells)} {word_for(len(cells), 'planned cell')} left{f'; {end}' if end else ''}")
     yield from failed_lines(errors, len(cells))
     again = command.minus("--accept-damage").without("--limit")
     if left:
@@ -91,8 +92,8 @@ def merged_lines(found: FoundBatch, merged: Merged) -> Iterator[str]:
     """What a merge gave, what is missing, and how to go on."""
     left = merged.planned - merged.recorded
     missing = f"; no log of shard {names_of(map(str, merged.missing))}" if merged.missing else ""
-    yield (f"{shown_path(found.folder)}: {merged.recorded} of {merged.planned} planned cells merged, {left} left"
-           f"{missing}")
+    yield (f"{shown_path(found.folder)}: {merged.recorded} of {merged.planned} "
+           f"{word_for(merged.planned, 'planned cell')} merged, {left} left{missing}")
     for path in merged.empty:
         yield f"{shown_path(path)}: nothing recorded yet"
 
@@ -100,7 +101,7 @@ def merged_lines(found: FoundBatch, merged: Merged) -> Iterator[str]:
 def estimate_lines(job: Job, found: FoundBatch | None, systems: Sequence[str]) -> Iterator[str]:
     """A line for each system: what the cells to go will take, by those done."""
     log = None if found is None else log_of(found)
-    count = len(found.batch.cases_sha256) if found is not None else getattr(job.asks, "count", None) or 0
+    count = questions_asked_for(job) if found is None else len(found.batch.cases_sha256)
     where = "no batch yet" if found is None else shown_path(found.folder)
     yield f"{where}: {count_of(count, 'question')} x {count_of(job.trials, 'trial')} for each system"
     for name in systems:
@@ -130,7 +131,7 @@ def recompute_lines(recomputed: Recomputed, applied: bool) -> Iterator[str]:
         yield str(change)
     count, cells = len(recomputed.changes), len({change.cell for change in recomputed.changes})
     rows = len(recomputed.findings.evaluation.rows)
-    told = f"{count} field{'' if count == 1 else 's'} changed in {cells} of {rows} rows"
+    told = f"{count} {word_for(count, 'field')} changed in {cells} of {rows} {word_for(rows, 'row')}"
     pending = bool(count or recomputed.differences)
     yield told + ("; written" if applied else "; nothing was written, --apply writes it" if pending else "")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from benchkit.basics.names import word_for
 from benchkit.pages.html import Html, element, joined, whole
 from benchkit.pages.scales import Scale, plain_number, scale_of_durations, ticks
 from benchkit.pages.svg import bar, edge_anchor, interval, label, line, picture, upright
@@ -51,12 +52,12 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class DistributionChart:
-    """Groups of durations in one unit; `things` is what a value is one of, such as `replies`."""
+    """Groups of durations in one unit; `things` is what one value is, and what several are."""
 
     title: str
     groups: Sequence[Group]
     unit: str = "s"
-    things: str = "replies"
+    things: tuple[str, str] = ("reply", "replies")
 
 
 def distribution_chart(chart: DistributionChart) -> Html:
@@ -73,7 +74,8 @@ def counts_in_bins(values: Sequence[float], scale: Scale, bins: int = BINS) -> l
 
 
 def _group(chart: DistributionChart, group: Group, scale: Scale) -> Html:
-    about = f"{len(group.values)} {chart.things}" + (f", {group.note}" if group.note else "")
+    about = f"{len(group.values)} {word_for(len(group.values), *chart.things)}"
+    about += f", {group.note}" if group.note else ""
     heading = element("p", element("strong", group.name), " ", element("span", about, class_="quiet"), class_="group")
     if not group.values:
         return joined(heading, element("p", "Nothing to draw.", class_="quiet"))
@@ -87,7 +89,7 @@ def _group(chart: DistributionChart, group: Group, scale: Scale) -> Html:
 def _told(chart: DistributionChart, group: Group) -> str:
     ends = f"{_with_unit(group.in_order[0], chart)} to {_with_unit(group.in_order[-1], chart)}"
     marks = [f"{mark.name} {_with_unit(mark.value, chart)}" for mark in group.percentiles]
-    return "; ".join([f"{len(group.values)} {chart.things} from {ends}", *marks])
+    return "; ".join([f"{len(group.values)} {word_for(len(group.values), *chart.things)} from {ends}", *marks])
 
 
 def _bars(chart: DistributionChart, group: Group, scale: Scale, top: float) -> Iterator[Html]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from benchkit.basics.names import count_of
 from benchkit.pages.html import Html, element, whole
 from benchkit.pages.parts import key
 from benchkit.pages.row_chart import HEIGHT, Row, RowTitles, row_chart
@@ -121,7 +122,7 @@ def _told(chart: TimelineChart, lane: Lane) -> str:
     if times is None:
         return f"{lane.name}: no events"
     first, last = (plain_number(time) for time in times)
-    return f"{lane.name}: {len(lane.events)} events from {first} to {last} {chart.unit}"
+    return f"{lane.name}: {count_of(len(lane.events), 'event')} from {first} to {last} {chart.unit}"
 
 
 def _ring() -> Html:

@@ -67,11 +67,21 @@ def _session_of(session: SessionSummary) -> SessionFacts:
 
 
 def _cases_of(log: TrialLog, plan: PlanLine, system: str) -> tuple[RecordedCase, ...]:
-    furthest = _furthest(log)
+    furthest, begun = _furthest(log), _begun(log, plan, system)
     is_held = len(plan.cases) * plan.trials <= MOST_HELD
     made = (_trials_of(log, plan, Cell(system, case.id, 1), furthest) for case in plan.cases)
-    return tuple(RecordedCase(case.id, case.ask, tuple(trials) if is_held else trials)
+    return tuple(RecordedCase(case.id, case.ask, tuple(trials) if is_held else trials, begun.get(case.id, begun[None]))
                  for case, trials in zip(plan.cases, made, strict=True))
+
+
+def _begun(log: TrialLog, plan: PlanLine, system: str) -> dict[str | None, int]:
+    """By case, up to which trial it has an attempt; None: up to which trial a line of any case may be damaged."""
+    damaged = (_furthest(log) + 1) // (len(plan.cases) * len(plan.systems)) + 1 if log.named or log.harmless else 0
+    begun: dict[str | None, int] = {None: damaged}
+    for _position, cell in log.attempted():
+        if cell.system == system:
+            begun[cell.case] = max(begun.get(cell.case, damaged), cell.trial)
+    return begun
 
 
 def _trials_of(log: TrialLog, plan: PlanLine, first: Cell, furthest: int) -> Sequence[RecordedTrial]:

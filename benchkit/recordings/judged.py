@@ -51,7 +51,8 @@ def judge_recording(
         recording.system, recording.settings, recording.trials, circumstances.started_at,
         circumstances.environment, recording.sessions,
         tuple(_judged_case(recorded, by_id[recorded.id]) for recorded in recording.cases),
-        tuple(read(0, size)) if size <= MOST_HELD else OnDemand(size, read))
+        tuple(read(0, size)) if size <= MOST_HELD else OnDemand(size, read),
+        [recording.trials if case.begun is None else min(case.begun, recording.trials) for case in recording.cases])
 
 
 def with_measured_latency(record: RunRecord) -> RunRecord:

@@ -5,7 +5,7 @@ What does not live here: how a log becomes a recording (converting.py), and any 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchkit.basics.command import shell_word
@@ -47,11 +47,15 @@ class RecordedTrial:
 
 @dataclass(frozen=True, slots=True)
 class RecordedCase:
-    """One planned case: its trials 1 to K, in order; those of a large recording are read whenever they are taken."""
+    """One planned case: its trials 1 to K, in order; those of a large recording are read whenever they are taken.
+
+    `begun`: so many of them have to be looked at, and none of the others ran, for one and the same reason; None: all.
+    """
 
     id: str
     ask: str
     trials: Sequence[RecordedTrial]
+    begun: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

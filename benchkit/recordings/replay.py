@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchkit.basics.command import shell_word
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import cases_named, shown_line
+from benchkit.basics.names import cases_named, count_of, shown_line
 from benchkit.basics.values import Case
 from benchkit.disk.file_kinds import Kind, beginning, kind_in
 from benchkit.recordings.converting import recording_of
@@ -71,8 +71,9 @@ def fitted(recording: Recording, place: str, task: Task, cases: Sequence[Case], 
     if trials is None or trials == recording.trials:
         return recording
     if trials > recording.trials:
-        raise Unusable(f"{place}: it holds {recording.trials} trials of every case, not {trials}; give --trials "
-                       f"{recording.trials} or fewer, or record more: {_bench(recording, place)} --trials {trials}")
+        raise Unusable(f"{place}: it holds {count_of(recording.trials, 'trial')} of every case, not {trials}; "
+                       f"give --trials {recording.trials} or fewer, or record more: "
+                       f"{_bench(recording, place)} --trials {trials}")
     return replace(recording, trials=trials, cases=tuple(
         replace(case, trials=case.trials[:trials]) for case in recording.cases))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from benchkit.basics.values import JSON, ErrorFacts, TaskName, Timings, Usage
 from benchkit.recordings.pieces import SessionFacts
@@ -139,6 +139,8 @@ class RunRecord:
 
     A large record makes them anew whenever they are asked for, and keeps none: take them one by one, and once.
     """
+    begun: Sequence[int] | None = field(default=None, compare=False)
+    """Of each case: how many results are to be looked at; the others are `NotRun`, all alike. None: nobody knows."""
 
     @property
     def totals(self) -> Totals:

@@ -14,6 +14,7 @@ from benchkit.basics import strict_json
 from benchkit.basics.command import shell_word
 from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
+from benchkit.basics.names import count_of
 from benchkit.basics.on_demand import OnDemand
 from benchkit.basics.values import JSON
 from benchkit.disk.file_kinds import Kind, refuse_another_kind
@@ -133,8 +134,9 @@ class _Grid:
         """Raise ValueError unless there are as many results as planned trials."""
         if results != self.size or is_torn:
             torn = " and a part of one" if is_torn else ""
-            raise ValueError(f"results holds {results} trials{torn}, but {len(self._cases)} cases x {self._trials} "
-                             f"trials are {self.size}")
+            raise ValueError(f"results holds {count_of(results, 'trial')}{torn}, but "
+                             f"{count_of(len(self._cases), 'case')} x {count_of(self._trials, 'trial')} are "
+                             f"{self.size}")
 
 
 def _check_totals(totals: Totals, fields: Fields) -> None:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import count_of, shown_line, word_for
 from benchkit.basics.values import JSON
 from benchkit.recordings.run_record import Result
 from benchkit.reports.case_rows import CaseRow
@@ -78,11 +78,13 @@ def _told(results: Iterable[Result]) -> _Told:
 
 
 def _message(row: CaseRow, errors: Mapping[str, int], expected: str) -> str:
-    judged = f"{of(row.passed, row.n)} judged trials passed" if row.n else "no trial was judged"
+    judged = f"{of(row.passed, row.n)} {word_for(row.n, 'judged trial')} passed" if row.n else "no trial was judged"
     parts = [f"{row.state}: {judged}"]
     if row.incomplete:
         types = ", ".join(f"{count:,} {name}" for name, count in errors.items())
-        parts.append(f"{of(row.incomplete, row.n + row.incomplete)} planned ones are incomplete ({types})")
+        planned = row.n + row.incomplete
+        parts.append(f"{of(row.incomplete, planned)} {word_for(planned, 'planned one is', 'planned ones are')} "
+                     f"incomplete ({types})")
     if row.passed < row.n:
         parts += [main_failure(row), f"expected {expected}" if expected else ""]
     return "; ".join(filter(None, parts))
@@ -97,7 +99,7 @@ def _failed_lines(row: CaseRow, failed: Iterable[Result]) -> Iterator[str]:
         yield f"  output: {shown_line(result.output or '', LONGEST_QUOTE)}"
     more = row.n - row.passed - MOST_QUOTED
     if more > 0:
-        yield f"and {more:,} more failed trials"
+        yield f"and {count_of(more, 'more failed trial')}"
 
 
 def _error_lines(reasons: Mapping[str, int]) -> Iterator[str]:

@@ -59,6 +59,11 @@ class CaseCount:
         if seconds is not None:
             self._microseconds = (self._microseconds or 0) + round(seconds * 1_000_000)
 
+    def take_not_run(self, result: Result, count: int) -> None:
+        """So many trials that did not run, of which this is the first; their seeds ascend."""
+        self._marks += MARKS["incomplete"].encode("ascii") * count
+        self._falls |= self._last_seed is not None and result.seed <= self._last_seed
+
     def _take_output(self, output: str | None) -> None:
         if not self._answers:
             self._output = output

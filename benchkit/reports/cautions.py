@@ -49,7 +49,7 @@ def _above_k_max(run: Run) -> Iterator[Caution]:
     if coverage.cases and coverage.k_max < run.record.trials:
         yield Caution("k-above-k-max", (
             f"from k = {coverage.k_max + 1:,} on, completed-only values are over fewer than all "
-            f"{coverage.cases:,} cases, and may lie outside worst and best"))
+            f"{count_of(coverage.cases, 'case')}, and may lie outside worst and best"))
 
 
 def _check_raises(run: Run) -> Iterator[Caution]:

@@ -121,11 +121,11 @@ class UnjudgedCount:
         self._counts: Counter[str] = Counter()
         self._messages: dict[str, Frequent[str]] = {}
 
-    def take(self, result: Result) -> None:
-        """One trial, judged or not."""
+    def take(self, result: Result, count: int = 1) -> None:
+        """One trial, judged or not; or several that are alike."""
         if result.error is not None:
-            self._counts[result.error.type] += 1
-            self._messages.setdefault(result.error.type, Frequent()).take(result.error.message)
+            self._counts[result.error.type] += count
+            self._messages.setdefault(result.error.type, Frequent()).take(result.error.message, count)
 
     def unjudged(self) -> tuple[Unjudged, ...]:
         """The types that occur, in the order of the closed list."""

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from benchkit.basics.canonical import canonical
+from benchkit.basics.names import word_for
 from benchkit.basics.values import JSON
 from benchkit.pages.escaping import xml_attribute, xml_text
 from benchkit.recordings.pieces import SessionFacts
@@ -93,7 +94,7 @@ def _properties_of(run: RunReport) -> Iterator[tuple[str, str]]:
     yield "judge", f"{record.judge.name} {record.judge.version}"
     yield "split", record.split
     yield "trials", str(record.trials)
-    yield "judged", f"{of(coverage.completed, coverage.planned)} planned trials"
+    yield "judged", f"{of(coverage.completed, coverage.planned)} {word_for(coverage.planned, 'planned trial')}"
     for at_k in run.suite[:1] + run.suite[1:][-1:]:
         yield f"pass^{at_k.k} %", _rate(at_k.hat)
     yield from ((f"settings.{key}", _shown_value(value)) for key, value in record.settings.items())

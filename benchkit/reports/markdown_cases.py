@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchkit.basics.names import count_of
+from benchkit.basics.names import count_of, word_for
 from benchkit.pages.markdown import Markdown, code, folded, paragraph, table, words
 from benchkit.reports.case_rows import CaseRow, in_state, never_passed
 from benchkit.reports.columns import clipped
@@ -38,7 +38,8 @@ def failure_part(run: RunReport) -> Iterator[Markdown]:
     if not failures.failed:
         yield paragraph(own("No judged trial failed." if failures.judged else "No trial was judged."))
         return
-    yield paragraph(own(f"{share(failures.failed, failures.judged)} judged trials failed."))
+    yield paragraph(own(f"{share(failures.failed, failures.judged)} {word_for(failures.judged, 'judged trial')} "
+                        f"failed."))
     checks = sorted(failures.checks, key=lambda check: -check.failed)
     yield listed("check", [left("check"), left("of the failed trials"), left("the only check that failed")], (
         [code(check.name, LONGEST_NAME), own(share(check.failed, failures.failed)),

@@ -90,8 +90,9 @@ def _details(beside: SideBySide, pair: Pair, found: Comparison, most: int) -> It
     yield warning(words(code(caution.code), caution.text) for caution in found.cautions)
     yield bullets(_facts(found, most))
     lost = [case for case in found.with_outcome(Outcome.LOST) if not case.is_regression]
+    other = "other " if found.regressions else ""
     for words_for, cases in ((("regression", "regressions"), found.regressions),
-                             (("other case lost", "other cases lost"), lost),
+                             ((f"{other}case lost", f"{other}cases lost"), lost),
                              (("case won", "cases won"), found.with_outcome(Outcome.WON))):
         if cases:
             yield _cases(count_of(len(cases), *words_for), cases, most)

@@ -93,6 +93,10 @@ class OddityCount:
             self._slept.take(result)
             self._longest_sleep_s = max(self._longest_sleep_s, result.slept_s)
 
+    def take_not_run(self, _result: Result, count: int) -> None:
+        """So many trials that did not run."""
+        self._rounds.take_not_run(count)
+
     def _take_answer(self, result: Result) -> None:
         self._answered += 1
         if (result.finish or "").casefold() in _LIMITS:
@@ -136,6 +140,10 @@ class _RoundCount:
         elif result.verdict == "pass":
             self._passed[self._place] += 1
         self._place += 1
+
+    def take_not_run(self, count: int) -> None:
+        self._is_judged[self._place:self._place + count] = bytes(count)
+        self._place += count
 
     def rounds(self) -> Rounds:
         if not self._cases:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from benchkit.basics.names import count_of, word_for
 from benchkit.pages.html import Html, element, joined
 from benchkit.pages.marks import Tone
 from benchkit.pages.parts import paragraph
@@ -29,7 +30,7 @@ def failure_part(run: RunReport) -> Iterator[Html]:
         yield paragraph(f"No judged trial failed ({of(failures.judged, failures.judged)} passed)."
                         if failures.judged else "No trial was judged.")
         return
-    yield paragraph(f"{share(failures.failed, failures.judged)} judged trials failed.")
+    yield paragraph(f"{share(failures.failed, failures.judged)} {word_for(failures.judged, 'judged trial')} failed.")
     yield from _checks(run)
     yield from _reasons(run)
     for confusion in run.confusions[:MOST_CONFUSIONS]:
@@ -38,7 +39,8 @@ def failure_part(run: RunReport) -> Iterator[Html]:
 
 def _checks(run: RunReport) -> Iterator[Html]:
     checks = sorted(run.failures.checks, key=lambda check: -check.failed)
-    titles = RowTitles(f"Checks that did not hold, as a share of {run.failures.failed} failed trials", "check",
+    failed = count_of(run.failures.failed, "failed trial")
+    titles = RowTitles(f"Checks that did not hold, as a share of {failed}", "check",
                        "share of failed trials", "trials, alone")
     yield from cut_bars(titles, (_check_bar(check, run.failures.failed) for check in checks), FEW_CHECKS, len(checks),
                         MOST_CHECKS)

@@ -90,9 +90,9 @@ def overview_part(side: SideBySide, runs: Sequence[RunOnPage]) -> Iterator[Html]
     """All runs in a table and a picture, what every pair says, then the curves and the differences of all pairs."""
     k = min(run.record.trials for run in side.runs)
     yield from _runs_table(side, runs, k)
-    yield quiet(f"pass^1: share of tries that pass; pass^{k}: of cases that pass {k} of {k} tries (a range where "
-                "incomplete trials leave it open). 95 %: interval for other such cases. Rank: those left open at 5 % "
-                f"after Holm over {count_of(side.tests, 'compared pair')}.")
+    yield quiet(f"pass^1: share of tries that pass; pass^{k}: of cases that pass {k} of {count_of(k, 'try', 'tries')} "
+                "(a range where incomplete trials leave it open). 95 %: interval for other such cases. Rank: those "
+                f"left open at 5 % after Holm over {count_of(side.tests, 'compared pair')}.")
     titles = RowTitles("Share of tries that pass, with 95 % intervals", "run", "pass^1", "pass^1")
     yield from bar_chart(titles, (_rate_bar(run) for run in runs))
     yield from _verdicts(side)

@@ -38,7 +38,8 @@ def speed_part(run: RunReport) -> Iterator[Html]:
 def _chart(run: RunReport) -> DistributionChart:
     longest = max(speed for speed in (run.speed.warm.longest, run.speed.cold.longest, 0.0) if speed is not None)
     per_second, unit = (1, "s") if longest >= SHORT_S else (1000, "ms")
-    return DistributionChart("Latency of one trial", tuple(_groups(run, per_second)), unit, "judged trials")
+    return DistributionChart("Latency of one trial", tuple(_groups(run, per_second)), unit,
+                             ("judged trial", "judged trials"))
 
 
 def _groups(run: RunReport, per_second: int) -> Iterator[Group]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import TypeAlias
 
-from benchkit.basics.names import count_of, shown_line
+from benchkit.basics.names import count_of, shown_line, word_for
 from benchkit.basics.shares import as_given
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures_as_text import (
@@ -72,7 +72,9 @@ def p_text(comparison: Comparison) -> str:
 def regression_facts(comparison: Comparison, most: int | None = None) -> Iterator[Fact]:
     """How many cases stopped passing every time, how many began to, and which may have stopped: `most` by name."""
     fallen, may, p = len(comparison.regressions), comparison.open_regressions, comparison.mirror_p
-    yield "regressions", f"{share(fallen, comparison.passed_every_time)} cases that passed every time do not any more"
+    before = comparison.passed_every_time
+    yield "regressions", (f"{share(fallen, before)} {word_for(before, 'case')} that passed every time "
+                          f"{word_for(fallen, 'does', 'do')} not any more")
     if p is not None and fallen + comparison.progressed:
         yield "", (f"{fallen:,} stopped passing every time, {comparison.progressed:,} began to: p "
                             f"{probability(p)} by the exact sign test")
@@ -104,14 +106,14 @@ def _bounds_facts(comparison: Comparison) -> Iterator[Fact]:
     who = {None: "who is ahead is open", "base": "the base is ahead either way",
            "candidate": "the candidate is ahead either way"}[comparison.robust]
     yield "incomplete", (
-        f"{base:,} trials of the base and {candidate:,} of the candidate: as they go, the difference is "
+        f"{count_of(base, 'trial')} of the base and {candidate:,} of the candidate: as they go, the difference is "
         f"{points_spread(bounds.low, bounds.high)} points; {who}")
 
 
 def latency_text(ratio: LatencyRatio) -> str:
     """The medians of both sides, and how much longer the candidate takes."""
     sides = (f"{latency(median_of(ratio.candidate))} s against {latency(median_of(ratio.base))} s, medians of "
-             f"{ratio.candidate.n:,} and {ratio.base.n:,} {ratio.warmth} trials")
+             f"{ratio.candidate.n:,} and {count_of(ratio.base.n, f'{ratio.warmth} trial')}")
     return sides if ratio.ratio is None else f"{sides}: {times_as_long(ratio.ratio)}"
 
 

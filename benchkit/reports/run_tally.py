@@ -44,9 +44,14 @@ def tally_of(record: RunRecord) -> RunTally:
         counted = CaseCount()
         oddities.begin()
         takers = (counted.take, confusion.take, unjudged.take, speed.take, oddities.take)
-        for result in record.results_of(place):
+        begun = record.trials if record.begun is None else record.begun[place]
+        for result in record.results_of(place)[:begun]:
             for take in takers:
                 take(result)
+        if begun < record.trials:
+            alike, count = record.results_of(place)[begun], record.trials - begun
+            for take_alike in (counted.take_not_run, unjudged.take, oddities.take_not_run):
+                take_alike(alike, count)
         confusion.end(case)
         failures.add(counted.failures)
         cases.append(counted.tally(case))

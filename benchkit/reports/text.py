@@ -134,7 +134,7 @@ def _first_reasons(run: RunReport) -> list[str]:
     reasons = run.failures.reasons[:FEW]
     if not reasons:
         return []
-    columns = [right("trials"), left(f"why, of {run.failures.failed:,} failed trials", flexible=True)]
+    columns = [right("trials"), left(f"why, of {count_of(run.failures.failed, 'failed trial')}", flexible=True)]
     return ["", *table(columns, ([number(one.count), f"{one.check}: {one.text}"] for one in reasons))]
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchkit.basics.names import count_of, shown_line
+from benchkit.basics.names import count_of, shown_line, word_for
 from benchkit.reports.columns import GAP, INDENT, WIDTH, Column, clipped, folded, left, right, table, width_of, wrapped
 from benchkit.reports.confusion import Confusion
 from benchkit.reports.failures import MANY_REASONS, Unjudged
@@ -29,7 +29,7 @@ def failure_lines(run: RunReport) -> Iterator[str]:
     if not failures.failed:
         yield f"{INDENT}no judged trial failed ({of(failures.judged, failures.judged)} passed)"
         return
-    yield f"{INDENT}{share(failures.failed, failures.judged)} judged trials failed"
+    yield f"{INDENT}{share(failures.failed, failures.judged)} {word_for(failures.judged, 'judged trial')} failed"
     yield ""
     columns = [left("check", flexible=True), left("of the failed trials"), left("the only check that failed")]
     yield from table(columns, ([check.name, share(check.failed, failures.failed), share(check.alone, failures.failed)]

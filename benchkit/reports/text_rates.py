@@ -43,7 +43,7 @@ def about_lines(run: RunReport) -> Iterator[str]:
     for session in record.sessions[:MOST_SESSIONS]:
         yield from _fact("session", _session(session))
     if len(record.sessions) > MOST_SESSIONS:
-        yield from _fact("", f"and {number(len(record.sessions) - MOST_SESSIONS)} more sessions")
+        yield from _fact("", f"and {count_of(len(record.sessions) - MOST_SESSIONS, 'more session')}")
 
 
 def _fact(label: str, text: str) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchkit.basics.command import Command, shell_word
-from benchkit.basics.names import names_of
+from benchkit.basics.names import count_of, names_of, word_for
 from benchkit.basics.values import Shard
 from benchkit.recordings.recording import MOST_HELD
 from benchkit.recordings.run_record_writing import LINES
@@ -19,21 +19,28 @@ from benchkit.running.status import Status
 from benchkit.trial_log.merging import Merged
 
 
-def ending(order: Order, cases: str, reason: str | None, found: Status) -> str:
-    """What is left of a whole plan. `cases` is the file they are from, `reason` how the session ended."""
+def ending(order: Order, cases: str, reason: str | None, found: Status, is_kept: bool = True) -> str:
+    """What is left of a whole plan. `cases` is the file they are from, `reason` how the session ended.
+
+    `is_kept`: the recording is there; else the command that makes it is offered.
+    """
     left = found.left
-    said = f"{_ended(reason, left)}; {left} {'trial is' if left == 1 else 'trials are'} left" if left \
+    said = f"{_ended(reason, left)}; {count_of(left, 'trial is', 'trials are')} left" if left \
         else f"{_ended(reason, left)}: every planned trial ran"
     can_retry = any(can_be_retried(name) for name, _ in found.errors)
-    return _text(said, _to_go_on(order, left, can_retry) | _to_judge(order, cases, found.planned))
+    commands = _to_go_on(order, left, can_retry)
+    if not is_kept:
+        commands["recording"] = order.command.beside("bench.py", "--log", str(order.log), "--convert",
+                                                     str(order.log.with_suffix(".json")))
+    return _text(said, commands | _to_judge(order, cases, found.planned))
 
 
 def shard_text(found: Status, reason: str | None, order: Order) -> str:
     """What the log of a shard holds of its part of the plan, and how all parts become one log."""
     errors = ", ".join(f"{count} {name}" for name, count in found.errors)
     said = (f"{_ended(reason if found.left or reason is None else 'complete', found.left)}; shard {found.shard}: "
-            f"{found.planned - found.left} of its {found.planned} trials are recorded in {order.log}"
-            f"{f' ({errors})' if errors else ''}, {found.left} left")
+            f"{found.planned - found.left} of its {found.planned} {word_for(found.planned, 'trial is', 'trials are')} "
+            f"recorded in {order.log}{f' ({errors})' if errors else ''}, {found.left} left")
     can_retry = any(can_be_retried(name) for name, _ in found.errors)
     commands = _to_go_on(order, found.left, can_retry) | {"merge all shards": _to_merge(found, order)}
     return _text(said, commands | _note_on_cases(found.shard, len(order.cases) * len(found.systems)))
@@ -51,7 +58,7 @@ def _note_on_cases(shard: Shard | None, columns: int) -> dict[str, str]:
 def merged_text(merged: Merged, out: Path, show: Command) -> str:
     """What a merge gave and what is missing; `show` is the command that runs what is left, and shows the report."""
     left = merged.planned - merged.recorded
-    said = f"{out}: {merged.recorded} of {merged.planned} planned trials, {left} left"
+    said = f"{out}: {merged.recorded} of {merged.planned} {word_for(merged.planned, 'planned trial')}, {left} left"
     if merged.missing:
         said += f"; none of these logs is of shard {names_of(map(str, merged.missing))}"
     if not left:

@@ -15,12 +15,14 @@ from typing import TextIO
 from benchkit.basics.clock import Budget, Clock, StopWish, signals_as_wish
 from benchkit.basics.command import Command
 from benchkit.basics.errors import BrokenOff, Interrupted, NoServer, Surroundings, Unusable
+from benchkit.basics.names import word_for
 from benchkit.basics.values import JSON, Case
 from benchkit.disk.appending import refuse_link
 from benchkit.running.order import Ended, Order, Surrounds, prompts_of
-from benchkit.running.plan import ALL, Ahead, Selection, cells_of
+from benchkit.running.plan import ALL, Ahead, Selection
 from benchkit.running.progress import Around, Progress, Verdicts, columns_of
 from benchkit.running.session import record
+from benchkit.running.status import status_of
 from benchkit.systems.loading import is_baseline, load_system
 from benchkit.systems.system import System, SystemOptions
 from benchkit.tasks.cases import in_split, read_cases
@@ -164,8 +166,9 @@ def _recorded(path: Path) -> str:
     log = log_at(path, accept_damage=True)
     if log is None:
         return "nothing was recorded yet"
-    cells = list(cells_of(log.planned(), log.shard))
-    return f"{sum(map(log.is_recorded, cells))} of {len(cells)} planned trials are recorded in {path}"
+    found = status_of(log)
+    planned = word_for(found.planned, "planned trial is", "planned trials are")
+    return f"{found.planned - found.left} of {found.planned} {planned} recorded in {path}"
 
 
 def verdicts_of(task: Task, cases: Sequence[Case]) -> Verdicts:

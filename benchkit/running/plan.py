@@ -12,7 +12,7 @@ from typing import Protocol
 from benchkit.basics.command import Command
 from benchkit.basics.differences import differences
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import cases_named, shown_line
+from benchkit.basics.names import cases_named, count_of, shown_line
 from benchkit.basics.values import JSON, Cell, Shard
 from benchkit.systems.loading import is_baseline
 from benchkit.trial_log.lines import PlanLine
@@ -99,6 +99,10 @@ class NothingRecorded:
         """No cell has one."""
         return None
 
+    def attempted(self) -> Iterator[tuple[int, Cell]]:
+        """No cell was."""
+        return iter(())
+
 
 class Cells(Protocol):
     """What the plan needs to know of a log's cells."""
@@ -111,6 +115,15 @@ class Cells(Protocol):
 
     def error_type(self, cell: Cell) -> str | None:
         """The error of the last attempt; None: it has an output."""
+
+    def attempted(self) -> Iterator[tuple[int, Cell]]:
+        """Those that have an attempt, each behind its position in the log's own plan."""
+
+
+def size_of(plan: PlanLine, shard: Shard | None = None) -> int:
+    """How many cells are planned; in all, or for a shard."""
+    planned = plan.trials * len(plan.systems) * len(plan.cases)
+    return planned if shard is None else len(range(shard.index - 1, planned, shard.of))
 
 
 def cells_of(plan: PlanLine, shard: Shard | None = None) -> Iterator[Cell]:
@@ -150,8 +163,8 @@ def check_fits(log: TrialLog, wanted: PlanLine, command: Command, adds_systems: 
                 f"{log.path}: it was recorded with {flag} {shown_line(recorded)}, not {shown_line(given)}; go on with "
                 f"{command.having(flag, recorded)}, or choose another --log")
     if wanted.trials < planned.trials:
-        raise Unusable(f"{log.path}: it plans {planned.trials} trials, and {wanted.trials} is fewer; go on with "
-                       f"{command.having('--trials', str(planned.trials))} (or more), or choose another --log")
+        raise Unusable(f"{log.path}: it plans {count_of(planned.trials, 'trial')}, and {wanted.trials} is fewer; go on "
+                       f"with {command.having('--trials', str(planned.trials))} (or more), or choose another --log")
     there = {case.id for case in wanted.cases}
     gone = [case.id for case in planned.cases if case.id not in there]
     if gone:
@@ -222,18 +235,33 @@ def work_left(log: Cells, plan: PlanLine, changes: Changes, selection: Selection
 
 
 def look_ahead(log: Cells, plan: PlanLine, changes: Changes, selection: Selection) -> Ahead:
-    """Count what a session is to do; one pass, and no list of cells."""
-    planned = recorded = 0
-    for cell in cells_of(plan, selection.shard):
-        planned += 1
-        recorded += not is_left(log, cell, changes, selection)
-    first, chosen, baselines = None, 0, 0
-    for assignment in work_left(log, plan, changes, selection):
-        first = first or assignment.cell
-        chosen += 1
-        baselines += is_baseline(assignment.cell.system)
-    return Ahead(planned, recorded, chosen, None if first is None else f"{shown_line(first.case)}, trial {first.trial}",
-                 baselines)
+    """Count what a session is to do. Cells that nobody has tried are not gone through: there may be millions."""
+    planned = size_of(plan, selection.shard)
+    recorded = sum(not is_left(log, cell, changes, selection) for cell in _attempted(log, plan, selection.shard))
+    work = work_left(log, plan, changes, selection)
+    first = next(work, None)
+    of_baselines = {is_baseline(name) for name in plan.systems}
+    if selection.case is None and selection.answered is None and len(of_baselines) == 1 and set(plan.systems) <= set(
+            selection.systems or plan.systems):
+        chosen = planned - recorded if selection.limit is None else min(planned - recorded, selection.limit)
+        baselines = chosen if True in of_baselines else 0
+    else:
+        cells = [] if first is None else [first.cell, *(one.cell for one in work)]
+        chosen, baselines = len(cells), sum(is_baseline(cell.system) for cell in cells)
+    return Ahead(planned, recorded, chosen, baselines=baselines, first=(
+        None if first is None else f"{shown_line(first.cell.case)}, trial {first.cell.trial}"))
+
+
+def _attempted(log: Cells, plan: PlanLine, shard: Shard | None) -> Iterator[Cell]:
+    """The cells of this plan, or of a shard of it, that the log has an attempt at."""
+    names = ((system, case.id) for system in plan.systems for case in plan.cases)
+    columns = {name: column for column, name in enumerate(names)}
+    for _position, cell in log.attempted():
+        column = columns.get((cell.system, cell.case))
+        if column is not None and cell.trial <= plan.trials:
+            number = (cell.trial - 1) * len(columns) + column
+            if shard is None or number % shard.of == shard.index - 1:
+                yield cell
 
 
 def check_selection(plan: PlanLine, selection: Selection) -> None:

@@ -5,12 +5,14 @@ What does not live here: verdicts; a log knows outputs and errors, not what is r
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import shown_line
+from benchkit.basics.names import shown_line, word_for
 from benchkit.basics.values import Cell, Shard
-from benchkit.running.plan import cells_of
+from benchkit.running.plan import cells_of, size_of
+from benchkit.trial_log.lines import PlanLine
 from benchkit.trial_log.reader import TrialLog
 
 
@@ -44,22 +46,33 @@ def status_of(log: TrialLog, system: str | None = None) -> Status:
     systems = plan.systems if system is None else (system,)
     counts: Counter[str] = Counter()
     errors: Counter[str] = Counter()
-    for cell in cells_of(plan, log.shard):
-        if cell.system in systems:
-            counts["planned"] += 1
+    for position, cell in log.attempted():
+        if cell.system in systems and _is_of(log.shard, position):
             counts["stale"] += log.is_stale(cell)
             if log.is_recorded(cell):
                 counts["recorded"] += 1
                 counts["several"] += log.attempts(cell) > 1
                 errors.update(_error_of(log, cell))
-    last = log.sessions[-1]
+    last, planned = log.sessions[-1], _planned(log, plan, systems)
     return Status(
-        name=log.path.name, systems=systems, planned=counts["planned"], outputs=counts["recorded"] - errors.total(),
+        name=log.path.name, systems=systems, planned=planned, outputs=counts["recorded"] - errors.total(),
         errors=tuple(sorted(errors.items())), stale=counts["stale"],
-        left=counts["planned"] - counts["recorded"], several_attempts=counts["several"],
+        left=planned - counts["recorded"], several_attempts=counts["several"],
         sessions=len(log.sessions), last_session=last.line.started_at,
         last_stop=None if last.stop is None else last.stop.reason, damage=len(log.harmless) + len(log.named),
         shard=log.shard)
+
+
+def _is_of(shard: Shard | None, position: int) -> bool:
+    """Whether a position of the plan is one of a shard's."""
+    return shard is None or position % shard.of == shard.index - 1
+
+
+def _planned(log: TrialLog, plan: PlanLine, systems: Collection[str]) -> int:
+    """How many cells are planned for these systems; those of all are not gone through, for there may be millions."""
+    if len(systems) == len(plan.systems):
+        return size_of(plan, log.shard)
+    return sum(cell.system in systems for cell in cells_of(plan, log.shard))
 
 
 def _error_of(log: TrialLog, cell: Cell) -> list[str]:
@@ -73,7 +86,7 @@ def status_text(status: Status) -> str:
     errors = ", ".join(f"{count} {name}" for name, count in status.errors) or "none"
     end = status.last_stop or "none yet: it runs, or it was killed"
     lines = [
-        f"{status.name}: {recorded} of {status.planned} planned trials"
+        f"{status.name}: {recorded} of {status.planned} {word_for(status.planned, 'planned trial')}"
         f"{f' of shard {status.shard}' if status.shard else ''} recorded, {status.left} left",
         f"  systems    {', '.join(shown_line(name) for name in status.systems)}",
         f"  outputs    {status.outputs} of {recorded}",

@@ -127,9 +127,13 @@ class TrialLog:
             raise LookupError(f"no attempt at {cell} is recorded")
         return self._trial_at(facts.offset)
 
+    def attempted(self) -> Iterator[tuple[int, Cell]]:
+        """All planned cells that have an attempt, in the order of the plan, each behind its position."""
+        return iter(()) if self._table is None else self._table.recorded()
+
     def cells(self) -> Iterator[tuple[int, Cell]]:
         """All cells that have an attempt that counts, in the order of the plan, each behind its position."""
-        return (found for found in self._table.recorded() if self.is_recorded(found[1])) if self._table else iter(())
+        return (found for found in self.attempted() if self.is_recorded(found[1]))
 
     def trials(self, system: str) -> Iterator[TrialLine]:
         """The last attempts at all recorded cells of a system, in the order of the plan, read one by one."""
