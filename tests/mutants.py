@@ -78,6 +78,10 @@ MUTANTS = (
     Mutant("a reply that the server broke off counts as an answer", "benchkit/network/openai_replies.py",
            "        if self._finish.casefold() not in _ENDS:\n", "        if not self._finish:\n",
            ("tests.test_network_openai_replies", "tests.test_door_openai_situations")),
+    Mutant("truths are looked for in the trials alone that a board samples", "benchkit/boards/trace_check.py",
+           "    for what in asked.exposed_in(segment, game):\n",
+           "    for what in asked.exposed_in(segment, game) if segment.key.cell.trial == 1 else ():\n",
+           ("tests.test_boards_publish",)),
 )
 
 
