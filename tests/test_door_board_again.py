@@ -149,6 +149,22 @@ class Damage(BoardDoor):
                     # without the first line of its only session nothing in a log counts
                     self.assert_mended(24 if line["kind"] == "session" else 0)
 
+    def test_what_a_shard_lost_and_asked_again_does_not_come_up_in_the_merge(self) -> None:
+        self.well("begin jobs/tiny.toml")
+        shard = "run jobs/tiny.toml --shard 1/1"
+        self.well(shard)
+        places = {name: self.numbers(f"{name}.shard-1-of-1.jsonl", "robots:buyer", case)[0]
+                  for name, case in (("trace", "T-4"), ("responses", "T-3"))}
+        for name, number in places.items():
+            path = self.batch() / f"{name}.shard-1-of-1.jsonl"
+            lines = path.read_bytes().splitlines(keepends=True)
+            lines[number] = b"#" + lines[number][1:]
+            path.write_bytes(b"".join(lines))
+            self.assertIn(": 1 new cell", self.well(f"{shard} --accept-damage"))
+        told = self.well(f"merge {self.batch().name}")
+        self.assertIn("24 of 24 planned cells merged, 0 left\ntrace self-consistent\n", told)
+        self.assertIn("is published", self.well(f"publish {self.batch().name}"))
+
     def test_without_damage_the_flag_changes_nothing(self) -> None:
         before = self.files()
         self.assertIn(" 0 new cells", self.well("run jobs/tiny.toml --accept-damage"))

@@ -286,5 +286,5 @@ def _take(segment: Segment, due: dict[SegmentKey, Due], findings: _Findings) -> 
         findings.add(SEGMENTS, place, "its trial line has a second segment")
     else:
         findings.is_without_line(segment.key)
-        for what in gaps_in(segment.events):
+        for what in gaps_in(segment.events) if not segment.is_cut else ():
             findings.add(SEQ, place, what)

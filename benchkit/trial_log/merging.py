@@ -20,7 +20,7 @@ from benchkit.basics.values import Cell, Outcome, Reply, Shard
 from benchkit.disk.whole_files import same_bytes, shown_path, write_new
 from benchkit.trial_log.common_plan import Common, spread
 from benchkit.trial_log.glance import glance
-from benchkit.trial_log.lines import Line, Place, PlanLine, SessionLine, TrialLine, bytes_of
+from benchkit.trial_log.lines import Damage, Line, Place, PlanLine, SessionLine, TrialLine, bytes_of
 from benchkit.trial_log.raw_lines import line_and_place
 from benchkit.trial_log.reader import TrialLog, read_log
 
@@ -178,8 +178,8 @@ class _Merge:
         place = Place(one.place.session, self._counts.get(one.place.session, 0))
         self._counts[place.session] = place.n + 1
         if isinstance(one.line, SessionLine):
-            # damage is of the files that are left behind
-            trace_damage = None if one.line.trace_damage is None else ()
+            # damage is of the files that are left behind; that a trace lost something stays known
+            trace_damage = one.line.trace_damage and (Damage(0, 0),)
             return bytes_of(replace(one.line, damage=(), trace_damage=trace_damage, shard=None), place)
         if place.n == 0:
             raise Unusable(f"{shown_path(log.path)}: the first line of a session is lost; make a new log without the "
