@@ -264,9 +264,10 @@ class SystemsOfTheirOwn(Merging):
         with self.assertRaisesRegex(Unusable, "different outcomes of mail-3 trial 1"):
             merge_logs(paths, self.out, joins_systems=True)
 
-    def test_damage_of_the_traces_that_are_left_behind_is_not_named_any_more(self) -> None:
+    def test_damage_of_the_traces_that_are_left_behind_has_no_place_any_more_and_stays_known(self) -> None:
         self.joined(part(1, 1), self.other(1))
-        self.assertEqual([None, ()], [session.line.trace_damage for session in read_log(self.out).sessions])
+        named = [session.line.trace_damage for session in read_log(self.out).sessions]
+        self.assertEqual([None, (Damage(0, 0),)], named)
 
 
 class Overlapping(Merging):
