@@ -130,12 +130,12 @@ def _p_of_fall(comparison: Comparison, allowed: Fraction) -> tuple[Fraction, Fra
 
 
 def _p_text(comparison: Comparison, rules: Rules, p: Fraction, p_worst: Fraction) -> str:
-    is_uneven = has_uneven_trials(case.counts for case in comparison.cases)
-    method = "p for unequal numbers of trials" if is_uneven else "sign-flip p"
-    of = f" of a fall by at most {as_given(rules.max_drop)}" if rules.max_drop else ""
-    up_to = (f" (up to {probability(p_worst, rules.alpha)} as incomplete trials go)" if any(comparison.incomplete)
-             else "")
-    return f"{method}{of} {probability(p, rules.alpha)}{up_to}"
+    is_uneven = (has_uneven_trials(case.counts for case in comparison.cases) if rules.max_drop
+                 else p > comparison.sign_flip)
+    of = f" of a fall by at most {as_given(rules.max_drop)} points" if rules.max_drop else ""
+    uneven = ", for unequal numbers of trials" if is_uneven else ""
+    up_to = f" (up to {probability(p_worst, rules.alpha)} as incomplete trials go)" if p_worst > p else ""
+    return f"{'p' if is_uneven else 'sign-flip p'} {probability(p, rules.alpha)}{up_to}{of}{uneven}"
 
 
 def _why_open(comparison: Comparison, rules: Rules, p: Fraction, p_worst: Fraction) -> str:

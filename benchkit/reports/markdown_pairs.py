@@ -109,7 +109,7 @@ def _facts(found: Comparison, most: int) -> Iterator[str]:
         yield own(f"within {as_given(found.margin)} points: {same} "
                   f"(smallest margin: {distance(found.smallest_margin, found.margin)})")
     yield own(f"p: {p_text(found)}; smallest that these cases could reach: {probability(found.smallest_p)}")
-    yield from (text for _, text in regression_facts(found, most))
+    yield from (text for _, text in list(regression_facts(found, most))[1:])
     yield from (own(f"latency: {latency_text(ratio)}") for ratio in found.latency)
     if found.only_base or found.only_candidate:
         yield own(f"left out: {count_of(len(found.only_base), 'case')} of the base alone, "
