@@ -1,6 +1,6 @@
 """How often identical systems are called different: by a comparison, by the gate, by the ranks of a board.
 
-    python3 -m benchmarks.false_findings                 all rows, 2,000 pairs of runs or boards each: about 8 minutes of a core
+    python3 -m benchmarks.false_findings                 all rows, 2,000 draws each: about 8 minutes of one core
     python3 -m benchmarks.false_findings --runs 200      a tenth of that
 
 Trials are drawn, never asked; then the comparison, the gate and the ranking of the kit are called, at 5 %. "judged
