@@ -150,7 +150,7 @@ class TheSamplePage(InChromium):
             with self.subTest(expected=expected):
                 self.assertIn(expected, told)
         pictures = [name for role, name in told if role in ("image", "img")]
-        self.assertIn("50 %, interval 25 % to 70 %", pictures)
+        self.assertIn("50.0 %, interval 25.0 % to 70.0 %", pictures)
         self.assertTrue([name for name in pictures if name.startswith("pass@k and pass^k. pass@k rises")])
         self.assertTrue(all(pictures))
 

@@ -164,7 +164,7 @@ class InChromium(unittest.TestCase):
                 self.assertIn(expected, told)
         pictures = [name for role, name in told if role in ("image", "img")]
         self.assertTrue([name for name in pictures if name.startswith("pass@k and pass^k. At k = 5")])
-        self.assertIn("60 %, interval 23.1 % to 88.2 %", pictures)
+        self.assertIn("60.0 %, interval 23.1 % to 88.2 %", pictures)
         self.assertTrue(all(pictures))
 
     def test_the_keyboard_walks_from_the_skip_link_into_the_contents(self) -> None:
