@@ -18,7 +18,7 @@ from benchkit.reports.run_report import report_of
 from benchkit.reports.text import first_screen, text_report
 from benchkit.trial_log.writer import LogWriter
 from harness import RUN_DESCRIPTION_FIELDS
-from tests.doors import ROOT, Told, door
+from tests.doors import HANGS_S, LATE_S, ROOT, Told, door
 from tests.fake_ollama import says, silent, status
 from tests.river import MODEL, NOWHERE, River, RiverWithServer
 
@@ -421,7 +421,7 @@ class Signalled(RiverWithServer):
                "    def warm(self): return 0.0\n"
                "    def answer(self, request):\n"
                "        open('asleep', 'w').close()\n"
-               "        time.sleep(20)\n"
+               "        time.sleep(60)\n"
                "    def close(self): pass\n"
                "def system(name, options): return Sleeper()\n")
 
@@ -469,8 +469,8 @@ class Signalled(RiverWithServer):
         with self.assertRaises(subprocess.TimeoutExpired):
             process.wait(0.3)
         process.send_signal(signal.SIGTERM)
-        self.assertEqual(143, process.wait(5))
-        self.assertLess(Clock().monotonic() - start, 5)
+        self.assertEqual(143, process.wait(HANGS_S))
+        self.assertLess(Clock().monotonic() - start, LATE_S)
         self.assertEqual(["session", "plan", "system", "loaded"], [line["kind"] for line in self.lines()])
 
     def test_a_hangup_is_ignored_under_nohup(self) -> None:
@@ -483,7 +483,7 @@ class Signalled(RiverWithServer):
         told = subprocess.run(
             ["bash", "-c", '"$0" -u "$@" | head -n 1; exit ${PIPESTATUS[0]}', sys.executable,
              str(ROOT / "bench.py"), *self.flags.split()], capture_output=True, cwd=self.folder, check=False,
-            timeout=30)
+            timeout=HANGS_S)
         self.assertEqual(b"", told.stderr)
         self.assertIn(told.returncode, (0, 141))
         self.assertEqual(1, told.stdout.count(b"\n"))

@@ -24,7 +24,7 @@ FLAGS = ("--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable
          "--disable-default-apps", "--disable-dev-shm-usage", "--hide-scrollbars", "--mute-audio",
          "--host-resolver-rules=MAP * ~NOTFOUND", "about:blank")
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-START_S, ANSWER_S = 60.0, 60.0
+START_S, ANSWER_S = 600.0, 600.0
 _AT_LEAST = 10
 """Pipes are moved to descriptors from here on, away from the 3 and 4 that they become in the browser."""
 _OVERFLOWING = """(() => {

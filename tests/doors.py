@@ -12,6 +12,8 @@ PYTHON = (sys.executable, "-S")
 """What runs a door: without `site`, since a door needs nothing that is installed, and starts sooner."""
 HANGS_S = 600.0
 """So long a test waits for what should have come long ago: only for ever is too long, however busy the machine is."""
+LATE_S = 30.0
+"""What ends in a moment has ended by then, however busy the machine is; what waits for a silent server has not."""
 PYTHON3 = f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n'
 """The same as a script that a shell can find as `python3`."""
 

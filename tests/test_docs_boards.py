@@ -16,7 +16,7 @@ from benchkit.boards.board_page import board_page
 from benchkit.boards.trace_events import KNOWN_EVENT_TYPES
 from benchkit.boards.trace_invariants import INVARIANTS
 from benchkit.boards.usage import CACHE_ONLY, NO_REPLY, NOT_REPORTED
-from tests.doors import put_python3
+from tests.doors import HANGS_S, put_python3
 from tests.sample_board import sample_board
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -113,7 +113,7 @@ class TheCommands(unittest.TestCase):
             for block in BLOCKS:
                 with self.subTest(block=block):
                     done = subprocess.run(["sh", "-euc", block], cwd=home, env=surroundings, capture_output=True,
-                                          encoding="utf-8", timeout=120, check=False)
+                                          encoding="utf-8", timeout=HANGS_S, check=False)
                     self.assertEqual(done.returncode, 0, done.stderr[-2_000:])
                     self.assertNotIn("Traceback", done.stderr)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchkit import VERSION, door
 from benchkit.basics.errors import Interrupted, Surroundings, Unusable
-from tests.doors import ROOT
+from tests.doors import HANGS_S, ROOT
 
 TOLD = "import sys; sys.path.insert(0, {root!r}); from benchkit import door\n"
 
@@ -66,7 +66,7 @@ class BeforeTheStory(unittest.TestCase):
     def early(self, *prefix: str) -> tuple[int, str]:
         """The exit code and stderr of a door that is stopped by Ctrl-C while its flags are read."""
         script = self.EARLY.format(root=str(ROOT))
-        found = subprocess.run([*prefix, sys.executable, "-c", script], capture_output=True, text=True, timeout=30,
+        found = subprocess.run([*prefix, sys.executable, "-c", script], capture_output=True, text=True, timeout=HANGS_S,
                                check=False)
         return found.returncode, found.stderr
 
@@ -83,7 +83,7 @@ class Streams(unittest.TestCase):
         script = TOLD.format(root=str(ROOT)) + text
         found = subprocess.run(
             ["bash", "-c", f'"$0" {flags} -c "$1" {redirection}; exit ${{PIPESTATUS[0]}}', sys.executable, script],
-            capture_output=True, text=True, timeout=30, check=False)
+            capture_output=True, text=True, timeout=HANGS_S, check=False)
         return found.returncode, found.stdout, found.stderr
 
     LONG = "sys.exit(door.run('x.py', lambda: door.put('line\\n' * 200000) or 0))"

@@ -16,7 +16,7 @@ from unittest import mock
 
 from tests.board_door import GATE, BoardDoor
 from tests.boards_packs import PACK, put_pack
-from tests.doors import PYTHON, ROOT
+from tests.doors import HANGS_S, PYTHON, ROOT
 from tests.fake_ollama import FakeOllama, status
 
 
@@ -167,7 +167,7 @@ class Stopped(BoardDoor):
         return process
 
     def wait_for_cells(self, count: int) -> None:
-        end = time.monotonic() + 30
+        end = time.monotonic() + HANGS_S
         while time.monotonic() < end:
             if self.calls()["slow"] >= count:
                 return
@@ -625,11 +625,9 @@ class FreshCopy(unittest.TestCase):
                     shutil.copytree(source, home / part, ignore=shutil.ignore_patterns("__pycache__", "_llm_cache"))
                 else:
                     shutil.copy(source, home)
-            start = time.monotonic()
             first, second = (subprocess.run(
                 [*PYTHON, "board.py", "run", "jobs/example.toml", "--offline"], cwd=home, check=True,
-                capture_output=True, text=True, timeout=60).stdout for _ in range(2))
-            self.assertLess(time.monotonic() - start, 60)
+                capture_output=True, text=True, timeout=HANGS_S).stdout for _ in range(2))
         self.assertIn(": 288 new cells, 0 of 288 planned cells left\ntrace self-consistent\n", first)
         self.assertIn(": 0 new cells, 0 of 288 planned cells left\ntrace self-consistent\n", second)
 

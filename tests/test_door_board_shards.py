@@ -26,7 +26,7 @@ from benchkit.disk.whole_files import move_whole
 from benchkit.running.live import Edges
 from benchkit.trial_log.merging import Merged, merge_logs
 from tests.board_door import BoardDoor
-from tests.doors import PYTHON, ROOT
+from tests.doors import HANGS_S, PYTHON, ROOT
 
 STAMP = "20261130T120000Z"
 
@@ -281,7 +281,7 @@ class CutOff(Shards):
     def test_a_shard_that_was_killed_goes_on_and_all_make_one_whole_batch(self) -> None:
         self.job(systems='["robots:slow"]', trials="1")
         process = typed("run jobs/tiny.toml --shard 1/2")
-        end = time.monotonic() + 30
+        end = time.monotonic() + HANGS_S
         while not any(b'"kind":"trial"' in path.read_bytes() for path in Path("runs").glob(f"tiny/*/{self.log(1, 2)}")):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.01)
@@ -382,7 +382,7 @@ class MergedWhileOneRecords(Shards):
 class Beginning(Shards):
     def test_shards_that_start_at_once_begin_one_batch(self) -> None:
         processes = [typed(f"run jobs/tiny.toml --shard {index}/2") for index in (1, 2)]
-        told = [process.communicate(timeout=60)[1] for process in processes]
+        told = [process.communicate(timeout=HANGS_S)[1] for process in processes]
         self.assertEqual([0] * 2, [process.returncode for process in processes], told)
         self.assertEqual(1, len(self.batches()))
         self.assertIn("24 of 24 planned cells merged", self.merge())

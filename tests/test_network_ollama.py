@@ -22,6 +22,7 @@ from benchkit.network.ollama_server import full_tag
 from benchkit.systems.ollama import FIXED, Model, OllamaSystem
 from benchkit.systems.system import SystemOptions
 from tests import fake_ollama
+from tests.doors import LATE_S
 from tests.fake_ollama import DIGEST, FakeOllama
 
 OTHER = "b" * 64
@@ -53,7 +54,7 @@ class WithServer(unittest.TestCase):
         self.assertTrue(line.isprintable(), line)
         return line
 
-    def request(self, limit_s: float = 5.0, trial: int = 1) -> Request:
+    def request(self, limit_s: float = 2 * LATE_S, trial: int = 1) -> Request:
         return Request("a", trial, 1, 1000 + trial, MESSAGES, SCHEMA, time.monotonic() + limit_s)
 
     def opened(self, name: str = "smollm2:135m") -> OllamaSystem:
@@ -62,11 +63,11 @@ class WithServer(unittest.TestCase):
         return system
 
     def error(self, system: OllamaSystem, limit_s: float = 5.0) -> TrialError:
-        """The error of a trial, which ends within its limit and a second."""
+        """The error of a trial, which ends within its limit and a moment."""
         start = time.monotonic()
         with self.assertRaises(TrialError) as caught:
             system.answer(self.request(limit_s))
-        self.assertLess(time.monotonic() - start, limit_s + 1.0)
+        self.assertLess(time.monotonic() - start, limit_s + LATE_S)
         return caught.exception
 
 
@@ -201,7 +202,7 @@ class Warming(WithServer):
         loaded = system.warm()
         self.assertEqual(loaded.context_length, 4096)
         self.assertEqual((loaded.details or {})["family"], "fake")
-        self.assertLess(loaded.load_s, 2.0)
+        self.assertLess(loaded.load_s, LATE_S)
         body = self.server.seen[-2].body
         self.assertEqual(body, {"model": "smollm2:135m", "messages": [], **FIXED, "options": model_triage.OPTIONS})
         self.assertEqual(self.server.chats(), [])
@@ -226,7 +227,7 @@ class Warming(WithServer):
         self.server.paths["/api/chat"] = fake_ollama.silent()
         with self.assertRaisesRegex(Surroundings, "could not be loaded: no whole reply within the time limit"):
             system.warm()
-        self.assertLess(time.monotonic() - start, 2.0)
+        self.assertLess(time.monotonic() - start, LATE_S)
         self.assertGreaterEqual(len(self.said), 3)
         self.assertRegex(self.said[0], r"^loading smollm2:135m: \d+ s so far$")
 
@@ -253,7 +254,7 @@ class Answering(WithServer):
         self.assertEqual({**body, "options": options}, settings)
 
     def test_no_schema_is_no_format(self) -> None:
-        self.opened().answer(Request("a", 1, 1, 1001, MESSAGES, None, time.monotonic() + 5))
+        self.opened().answer(Request("a", 1, 1, 1001, MESSAGES, None, time.monotonic() + LATE_S))
         self.assertNotIn("format", self.server.chats()[0].body)
 
     def test_foreign_text_goes_there_and_back_unharmed(self) -> None:
@@ -266,7 +267,7 @@ class Answering(WithServer):
         reply = self.opened().answer(self.request())
         self.assertEqual((reply.retries, len(self.server.chats())), (2, 3))
         self.assertGreaterEqual(reply.waited_s, 1.5)
-        self.assertLess(reply.latency_s or 9.9, 0.5)
+        self.assertLess(reply.latency_s or 9.9, reply.waited_s)
 
     def test_a_queue_that_stays_full_is_busy_and_the_run_goes_on(self) -> None:
         self.server.next(*[BUSY] * 9)
@@ -347,16 +348,16 @@ class Answering(WithServer):
             threading.Timer(0.2, setattr, (self.stop, "signal", signal.SIGTERM)).start()
             start = time.monotonic()
             with self.assertRaises(Interrupted):
-                system.answer(self.request(30))
-            self.assertLess(time.monotonic() - start, 0.2 + 0.3)
+                system.answer(self.request(2 * LATE_S))
+            self.assertLess(time.monotonic() - start, LATE_S)
 
     def test_what_a_given_up_request_leaves_behind_is_not_the_next_trial_s_time(self) -> None:
         system = self.opened()
-        self.server.next(fake_ollama.silent(1.2))
+        self.server.next(fake_ollama.silent(3.0))
         self.assertEqual(self.error(system, 0.5).type, "Timeout")
-        reply = system.answer(self.request(1.0))
+        reply = system.answer(self.request(LATE_S))
         self.assertGreater(reply.waited_s, 0.4)
-        self.assertLess(reply.latency_s or 9.9, 0.4)
+        self.assertLess(reply.latency_s or 9.9, reply.waited_s)
         _, probe, chat = self.server.chats()
         self.assertEqual(probe.body["messages"], [MESSAGES[0], {"role": "user", "content": "."}])
         self.assertEqual(probe.body["options"], {**chat.body["options"], "num_predict": 1})

@@ -9,7 +9,7 @@ import unittest
 from dataclasses import dataclass
 
 from model_triage import MODELS
-from tests.doors import ROOT, put_python3
+from tests.doors import HANGS_S, ROOT, put_python3
 from tests.fake_ollama import FakeOllama
 from tests.river import NOWHERE
 from tests.shipped import copy_of_the_tree
@@ -60,7 +60,7 @@ class Commands(InAFolder):
         wait = "\nwait\n" if command.endswith("&") else ""
         return subprocess.run(
             ["sh", "-c", command + wait], cwd=self.tree, env={**self.environment, "OLLAMA_HOST": host}, text=True,
-            capture_output=True, check=False, timeout=120, stdin=subprocess.DEVNULL)
+            capture_output=True, check=False, timeout=HANGS_S, stdin=subprocess.DEVNULL)
 
     def test_every_command_works_in_the_order_of_the_page_and_prints_what_stands_behind_it(self) -> None:
         with FakeOllama(dict(MODELS.values())) as server:

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchkit.boards.batch import BOARD_HTML, BOARD_MARKDOWN, EVAL
 from harness import RUN_DESCRIPTION_FIELDS
-from tests.doors import PYTHON, ROOT
+from tests.doors import HANGS_S, PYTHON, ROOT
 from tests.shipped import SHIPPED, copy_of_the_tree, not_shipped
 from tests.test_readme import README
 from tests.test_tasks_task import InAFolder
@@ -82,7 +82,7 @@ class Rebuilt(InAFolder):
         kept = {"PYTHONPYCACHEPREFIX": str(self.folder / "bytecode")}
         for _, *words in rebuild_commands():
             subprocess.run([*PYTHON, *words], cwd=tree, env={**os.environ, **kept, **surroundings}, check=True,
-                           capture_output=True, timeout=120)
+                           capture_output=True, timeout=HANGS_S)
         return made_files(tree)
 
     def test_all_files_from_the_logs_are_equal_but_for_the_circumstances(self) -> None:
@@ -105,7 +105,7 @@ class Rebuilt(InAFolder):
             told = subprocess.run(
                 [*PYTHON, "board.py", "report", f"jobs/{batch.parent.name}.toml", "--batch", batch.name], cwd=tree,
                 env={**os.environ, "PYTHONPYCACHEPREFIX": str(self.folder / "bytecode")}, capture_output=True,
-                text=True, check=True, timeout=120)
+                text=True, check=True, timeout=HANGS_S)
             self.assertNotRegex(told.stdout, "differ|otherwise")
         self.assertEqual(files_in(shipped_batches(ROOT)), files_in(shipped_batches(tree)))
 

@@ -139,7 +139,7 @@ class InChromium(unittest.TestCase):
 
     def wait_for(self, page: OpenedPage, condition: str) -> None:
         """Scrolling takes a moment."""
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 600
         while not page.evaluate(condition) and time.monotonic() < deadline:
             time.sleep(0.02)
         self.assertTrue(page.evaluate(condition), condition)

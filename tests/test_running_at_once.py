@@ -16,10 +16,11 @@ from benchkit.running.engine import Answering, Limits, Stopped, Ways
 from benchkit.running.plan import Assignment
 from benchkit.systems.system import Loaded, System
 from benchkit.trial_log.lines import TrialLine
+from tests.doors import HANGS_S
 from tests.test_running_engine import PROMPTS, SETTINGS
 
 ROBOT, DOLL = "toys:robot", "toys:doll"
-PATIENCE_S = 10.0
+PATIENCE_S = HANGS_S
 
 
 def work(trials: int = 4, systems: Sequence[str] = (ROBOT,)) -> list[Assignment]:

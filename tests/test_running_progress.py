@@ -25,6 +25,7 @@ from benchkit.running.progress import (
     width_of,
 )
 from benchkit.trial_log.lines import TrialLine
+from tests.doors import HANGS_S
 
 AHEAD = Ahead(planned=640, recorded=10, chosen=100, first="dev-001, trial 1")
 
@@ -168,12 +169,12 @@ class EmptyOutputs(unittest.TestCase):
 
 class OnAStream(unittest.TestCase):
     def shown(self, stream: Screen, every: str, is_done: Callable[[], bool]) -> str:
-        """What is on the stream after ticks of 10 ms, until `is_done` (or 2 s)."""
+        """What is on the stream after ticks of 10 ms, until `is_done`."""
         with mock.patch.object(Lines if every == "PLAIN" else Terminal, "every_s", 0.01):
             world = World(stream)
             with world.progress:
                 world.trial(Reply("yes"))
-                for _ in range(200):
+                for _ in range(int(100 * HANGS_S)):
                     if is_done():
                         break
                     Event().wait(0.01)

@@ -19,6 +19,7 @@ from benchkit.systems.openai import GENERAL_OPTIONS, Model, OpenAISystem
 from benchkit.systems.openai_requests import BY_SCHEMA, FIXED
 from benchkit.systems.system import SystemOptions
 from tests import fake_ollama
+from tests.doors import LATE_S
 from tests.fake_openai import BUILD, CHAT, FakeOpenAI, completes, data, delta, error, refuses
 
 KEY = "sk-sesame-1234567890"
@@ -56,15 +57,15 @@ class WithServer(unittest.TestCase):
         self.assertTrue(line.isprintable(), line)
         return line
 
-    def request(self, limit_s: float = 5.0, trial: int = 1) -> Request:
+    def request(self, limit_s: float = 2 * LATE_S, trial: int = 1) -> Request:
         return Request("a", trial, 1, 1000 + trial, MESSAGES, SCHEMA, time.monotonic() + limit_s)
 
     def error(self, system: OpenAISystem, limit_s: float = 5.0) -> TrialError:
-        """The error of a trial, which ends within its limit and a second."""
+        """The error of a trial, which ends within its limit and a moment."""
         start = time.monotonic()
         with self.assertRaises(TrialError) as caught:
             system.answer(self.request(limit_s))
-        self.assertLess(time.monotonic() - start, limit_s + 1.0)
+        self.assertLess(time.monotonic() - start, limit_s + LATE_S)
         return caught.exception
 
 
@@ -371,7 +372,7 @@ class Schemas(WithServer):
         hurried = Clock(monotonic=lambda: start + (time.monotonic() - start) * 600)
         self.server.paths[CHAT] = fake_ollama.silent()
         self.assertIn("no whole reply within the time limit", self.refusal(clock=hurried))
-        self.assertLess(time.monotonic() - start, 2.5)
+        self.assertLess(time.monotonic() - start, LATE_S)
         self.assertRegex(self.said[0], r"^loading toy.gguf: \d+ s so far$")
 
 
@@ -403,7 +404,7 @@ class Answering(WithServer):
         self.server.next(BUSY)
         reply = system.answer(self.request())
         self.assertEqual(reply.retries, 1)
-        self.assertTrue(0.7 <= reply.waited_s < 1.5, reply.waited_s)
+        self.assertGreaterEqual(reply.waited_s, 0.7)
         first, second = (seen.at for seen in self.server.trials())
         self.assertGreaterEqual(second - first, 0.7)
 
@@ -490,7 +491,7 @@ class OllamaForAnyTask(unittest.TestCase):
             self.assertIsInstance(system, OllamaSystem)
             system.open()
             self.assertEqual(system.settings()["digest"], fake_ollama.DIGEST)
-            system.answer(Request("a", 1, 1, 1001, MESSAGES, SCHEMA, time.monotonic() + 5))
+            system.answer(Request("a", 1, 1, 1001, MESSAGES, SCHEMA, time.monotonic() + LATE_S))
             options = server.chats()[0].body["options"]
             self.assertEqual((options["num_ctx"], options["num_predict"]), (8192, 1024))
 

@@ -16,6 +16,7 @@ from benchkit.basics.values import Reply, Request
 from benchkit.network.host import address_of
 from benchkit.systems.several_hosts import Place, SeveralHosts, on_several_hosts
 from benchkit.systems.system import Loaded, SystemOptions
+from tests.doors import HANGS_S
 from tests.running_samples import TASK, Robot
 from tests.test_tasks_task import InAFolder
 
@@ -122,7 +123,7 @@ class Held:
 
     def __call__(self, request: Request) -> Reply:
         self.came.release()
-        assert self.goes.acquire(timeout=10)
+        assert self.goes.acquire(timeout=HANGS_S)
         if self.error is not None:
             raise self.error
         return Reply("yes")
@@ -162,7 +163,7 @@ class Answering(Several):
         thread.start()
         self.addCleanup(thread.join)
         self.addCleanup(held.goes.release, 100)  # whichever of them waits
-        self.assertTrue(held.came.acquire(timeout=10))
+        self.assertTrue(held.came.acquire(timeout=HANGS_S))
         return thread
 
     def test_a_trial_goes_to_the_host_with_most_room(self) -> None:

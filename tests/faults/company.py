@@ -11,6 +11,7 @@ from benchkit.basics.errors import Unusable
 from benchkit.recordings.converting import recording_of
 from benchkit.running.status import status_of
 from benchkit.trial_log.reader import read_log
+from tests.doors import HANGS_S
 from tests.faults.found import Found, Part, Problem, Turn, one_in
 from tests.faults.oracle import bytes_of, grown, places_in
 from tests.faults.scene import Scene, scene, settle
@@ -46,7 +47,7 @@ def second_writer(turn: Turn) -> Found:
                 reached.set()
         one.on_arrival = lambda arrival: stop(arrival.number)
         process.append(one.start(*one.flags, "--quiet"))
-        one.expect(reached.wait(30), "the first writer never came to its request")
+        one.expect(reached.wait(HANGS_S), "the first writer never came to its request")
         time.sleep(0.05)
         before = bytes_of(one.log)
         one.on_arrival = lambda arrival: None
@@ -119,7 +120,7 @@ def stale_lock(turn: Turn) -> Found:
     with scene(turn.folder) as one:
         process = one.start(*one.flags, "--quiet")
         one.on_arrival = lambda arrival: os.kill(process.pid, signal.SIGKILL) if arrival.number == 2 else None
-        process.wait(60)
+        process.wait(HANGS_S)
         settle(one.server)
         one.on_arrival = lambda arrival: None
         start = time.monotonic()

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from benchkit.running.status import status_of
 from benchkit.trial_log.reader import read_log
+from tests.doors import HANGS_S
 from tests.faults.found import Found, Part, Problem, Turn
 from tests.faults.oracle import bytes_of, grown, places_in
 from tests.faults.scene import Arrival, Scene, scene, settle
@@ -107,7 +108,7 @@ def _status_count(log: Path) -> int:
 
 def _until_dead(one: Scene, process: subprocess.Popen[bytes]) -> None:
     """Wait for the end of a process, and until its last request has come in."""
-    process.wait(60)
+    process.wait(HANGS_S)
     settle(one.server)
     one.on_arrival = lambda arrival: None
 
