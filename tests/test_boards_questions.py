@@ -140,6 +140,20 @@ class TheEmissionGate(PackTest):
                 self.assertEqual([(f"T-{number}", PROBLEM, detail) for number in range(1, 7)],
                                  [(one.case, one.reason, one.detail) for one in found])
 
+    def test_a_pack_is_not_asked_for_what_no_solver_can_do(self) -> None:
+        unread = '    return Turn("unreadable", error="neither a word nor hint")'
+        told = "return f\"{turn.error or turn.observations[0]['text']}."
+        for what, old, new, limits in (
+            ("a reply to an answer", unread.strip(), 'return Turn("answer")', JobLimits()),
+            ("a purchase beyond the budget", "if left < 2:", "if len(steps) > 1:\n        1 / 0\n    if left < 2:",
+             JobLimits(budget=2.0)),
+            ("a reply to the only message", told, "1 / steps_left\n    " + told, JobLimits(steps=1)),
+        ):
+            with self.subTest(what):
+                self.assertEqual(1, PACK.count(old))
+                pack = self.tiny(pack=PACK.replace(old, new))
+                self.assertEqual((), self.dropped(pack, geometry="gated", limits=limits))
+
     def test_a_menu_that_cannot_be_bought_is_named_until_the_pack_says_how(self) -> None:
         strange = PACK.replace('!= "hint"', '!= "I take hint"')
         with self.assertRaisesRegex(Unusable, "no message that is known buys hint, so it cannot be looked at .* "

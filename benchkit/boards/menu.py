@@ -28,16 +28,20 @@ class Sold:
 def sold_in(game: Game) -> Iterator[Sold]:
     """Every item bought one after another, with the whole budget each time, again and again while something is new.
 
-    A solver has no more messages than there are rounds, so it can see nothing that is not among these. A message that
-    buys nothing comes first. Raises Unusable where the pack fails, or no message that is known buys an item.
+    Each is bought as often as the messages and the budget allow for it alone. A message that buys nothing comes first.
+    Raises Unusable where the pack fails, or no message that is known buys an item.
     """
+    if game.messages_left < 2:
+        return  # the only message is the answer
     steps = [Step(None, observations_in(game.opening.payload))]
     yield _sold(game, "a message that buys nothing", "", steps)
     items = list(_items(game, steps))
     seen: set[str] = set()
-    for _ in range(game.messages_left - 1):
+    for times in range(1, game.messages_left):
         before = len(seen)
-        for item, said in items:
+        for item, said, price in items:
+            if times > 1 and times * price > game.budget:
+                continue
             sold = _sold(game, item, said, steps)
             yield sold
             steps.append(Step(said, sold.turn.observations, sold.turn.cost, sold.turn.grounded, sold.turn.error))
@@ -49,11 +53,13 @@ def sold_in(game: Game) -> Iterator[Sold]:
 def _sold(game: Game, item: str, said: str, steps: Sequence[Step]) -> Sold:
     turn = turn_of(game, said, steps, game.budget)
     left = max(0.0, game.budget - turn.cost)
+    if turn.kind == "answer":
+        return Sold(item, turn, ())  # nothing follows an answer
     return Sold(item, turn, tuple(reply_of(game, turn, left, steps_left) for steps_left in (game.messages_left - 1, 1)))
 
 
-def _items(game: Game, steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
-    """(item in words, the message that buys it) of all that is on the menu."""
+def _items(game: Game, steps: Sequence[Step]) -> Iterator[tuple[str, str, float]]:
+    """(item in words, the message that buys it, its price) of all that is on the menu."""
     for tool in market_of(game).tools(game.case):
         for service in tool.services or (None,):
             item = tool.name if service is None else f"{tool.name} of {service}"
@@ -62,7 +68,7 @@ def _items(game: Game, steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
             if said is None:
                 raise Unusable(f"{game.place}: no message that is known buys {shown_line(item, 80)}, so it cannot be "
                                "looked at for the truth; give the pack a function purchase(tool, service) that says it")
-            yield item, said
+            yield item, said, tool.price
 
 
 def _messages(game: Game, tool: Tool, service: str | None) -> tuple[str, ...]:
