@@ -15,6 +15,7 @@ from benchkit.statistics.intervals import (
     clopper_pearson,
     headline,
     headline_interval,
+    headline_over_cases,
     normal_quantile,
     paired_plus_two,
     two_sided_z,
@@ -219,6 +220,18 @@ class HeadlineOfABoard(IntervalTest):
     def test_the_corners_are_worst_with_most_failures_and_best_with_fewest(self) -> None:
         corners = headline_interval(Interval(0.5, 0.8), Interval(0.1, 0.4))
         self.assert_close(corners, [0.5 * 0.6, 0.8 * 0.9])
+
+    def test_over_cases_it_covers_also_where_all_answers_to_a_question_break_a_gate_together(self) -> None:
+        # exact: how many of the cases break it is binomial; an interval over answers covers .71 to .93
+        for cases, breaks in ((12, .2), (24, .1), (24, .3)):
+            covers = 0.0
+            for broken in range(cases + 1):
+                failures = [Fraction(1)] * broken + [Fraction(0)] * (cases - broken)
+                ends = headline_over_cases([Fraction(1)] * cases, failures).interval
+                if ends.low <= 1 - breaks <= ends.high:
+                    covers += math.comb(cases, broken) * breaks ** broken * (1 - breaks) ** (cases - broken)
+            with self.subTest(cases=cases, breaks=breaks):
+                self.assertGreaterEqual(covers, 0.95)
 
     def test_a_gate_nobody_tried_leaves_the_low_end_open(self) -> None:
         result = headline([Fraction(1)], gate_failed=0, gate_trials=0)
