@@ -425,7 +425,8 @@ def list_batches(options: argparse.Namespace) -> int:
     from benchkit.boards.batch_folders import every_batch
     from benchkit.boards.telling import list_lines
 
-    put_lines(list_lines(every_batch(runs())))
+    # the example lies beside the kit
+    put_lines(list_lines(every_batch(runs()), os.path.join(os.path.dirname(options.words[0]), "jobs", "example.toml")))
     return door.DONE
 
 

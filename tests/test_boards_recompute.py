@@ -66,7 +66,7 @@ class AChangedJudge(BoardDoor):
     def test_a_judge_that_raises_makes_its_cells_incomplete(self) -> None:
         put_pack(self.home, judges=RAISING)
         told = self.recompute("--apply")
-        raised = "CheckError (track short raised ZeroDivisionError)"
+        raised = "CheckError (track short raised ZeroDivisionError: division by zero (judges.py, line 7))"
         self.assertIn(f"T-2, robots:good, trial 1: error none -> {raised}", told)
         row = next(row for row in self.rows() if row["case"] == "T-2")
         self.assertEqual(("incomplete", {}, {}), (row["verdict"], row["tracks"], row["gates"]))

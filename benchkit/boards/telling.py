@@ -4,6 +4,7 @@ What does not live here: the ranking (board_text.py), and flags (the door).
 """
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -110,10 +111,10 @@ def estimate_lines(job: Job, found: FoundBatch | None, systems: Sequence[str]) -
         yield in_words(estimate(name, done, count * job.trials - len(done)))
 
 
-def list_lines(batches: Sequence[FoundBatch | BrokenBatch]) -> Iterator[str]:
-    """A line for each batch, also for one that cannot be read."""
+def list_lines(batches: Sequence[FoundBatch | BrokenBatch], example: str) -> Iterator[str]:
+    """A line for each batch, also for one that cannot be read; `example` is a job to begin with where there is none."""
     if not batches:
-        yield "no batches yet; python3 board.py run JOB makes one"
+        yield f"no batches yet; python3 board.py run {shlex.quote(example)} --offline makes one"
     for found in batches:
         if isinstance(found, BrokenBatch):
             yield f"{found.name}  unreadable  {found.why}"
