@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
     from pathlib import Path
 
+    from benchkit.basics.differences import Difference as NamedDifference
     from benchkit.recordings.digest_book import Difference, LogCheck
     from benchkit.recordings.digest_comparison import DigestComparison, Side
     from benchkit.recordings.digests import LogDigests, TrialOf
@@ -259,15 +260,24 @@ def comparison_text(found: "DigestComparison", first: str, second: str) -> "Iter
         yield f"  on one side only: {count_of(found.only_first, 'trial')} of {a}, {found.only_second:,} of {b}"
     if found.other_asks:
         yield f"  left out, as they were asked something else: {', '.join(map(shown_line, found.other_asks))}"
-    if not found.same_settings:
-        yield "  the settings of the two differ"
+    if not found.same_settings and not found.settings:
+        yield "  the settings of the two differ; which do is not known"
+    yield from differences_text("settings", found.settings)
+    yield from differences_text("circumstances", found.circumstances)
     yield from parting_text(found)
     yield (f"  equal pairs of outputs inside a case, without cold trials: {a}{in_brackets(found.self_first)}, "
            f"{b}{in_brackets(found.self_second)}")
 
 
+def differences_text(what: str, found: "tuple[NamedDifference, ...]") -> "Iterator[str]":
+    """What differs by name, a line each."""
+    if found:
+        yield f"  {what} that differ:"
+        yield from (f"    {one.place}: {one.one} and {one.other}" for one in found)
+
+
 def parting_text(found: "DigestComparison") -> "Iterator[str]":
-    """Where the first two outputs that differ part."""
+    """Where the first two outputs that differ part, and where the others do."""
     from benchkit.basics.names import shown_line
 
     parting = found.parting
@@ -279,6 +289,10 @@ def parting_text(found: "DigestComparison") -> "Iterator[str]":
     else:
         yield (f"{where}, from character {parting.character + 1} on: \"{shown_line(parting.first_text or '')}\" and "
                f"\"{shown_line(parting.second_text or '')}\"")
+    if found.parted_at.total() > 1:
+        places = sorted(found.parted_at.elements())
+        yield (f"  outputs that differ part at character {places[0] + 1} to {places[-1] + 1}, "
+               f"half of them by character {places[(len(places) - 1) // 2] + 1}")
 
 
 def in_brackets(share: "Fraction | None") -> str:

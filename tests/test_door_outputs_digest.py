@@ -140,6 +140,30 @@ class Comparing(AtTheDoor):
         self.assertIn('  the first that differs: case two, trial 1 (cold), from character 4 on: "" and "!"\n',
                       told.stdout)
 
+    def test_settings_and_circumstances_that_differ_are_told_by_name(self) -> None:
+        with Session(self.folder / "other.jsonl", self.task, self.cases, 1,
+                     settings={"model": "toy", "temperature": 0.5, "seed": None, "top_k": 3}) as session:
+            session.trial("two", 1, reply("yep"))
+            session.trial("three", 1, reply("none"))
+        altered(self.folder / "other.jsonl", 0, hardware="another", environment={"processor": "two chips"})
+        told = self.digest("--compare", "robot.jsonl", "other.jsonl")
+        self.assertEqual((1, ""), (told.code, told.stderr))
+        self.assertIn(
+            "  settings that differ:\n"
+            "    temperature: 1.0 and 0.5\n"
+            "    top_k: null and 3\n"
+            "  circumstances that differ:\n"
+            '    hardware: null and "another"\n'
+            '    platform: "an OS" and null\n'
+            '    processor: "a chip" and "two chips"\n'
+            '    python: "3" and null\n'
+            '    server: "toy" and null\n'
+            '  the first that differs: case two, trial 1 (cold), from character 3 on: "s" and "p"\n'
+            "  outputs that differ part at character 3 to 3, half of them by character 3\n", told.stdout)
+        self.digest("robot.jsonl", "--update", "recordings.json", "--label", "the first")
+        self.assertIn("  the settings of the two differ; which do is not known\n",
+                      self.digest("--compare", "recordings.json#the first", "other.jsonl").stdout)
+
     def test_control_characters_of_an_output_are_shown_never_sent(self) -> None:
         self.other("again", output="yes\x1b[2J\u202e\n")
         told = self.digest("--compare", "robot.jsonl", "again/robot.jsonl")

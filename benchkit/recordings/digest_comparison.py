@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import zip_longest
 
-from benchkit.basics.values import Reply
+from benchkit.basics.differences import Difference, differences
+from benchkit.basics.values import JSON, Reply
 from benchkit.recordings.digests import ERROR, LogDigests, TrialOf, trial_digest
 from benchkit.recordings.recording import RecordedTrial, Recording
 from benchkit.statistics.agreement import Agreement, equal_pairs_share, mean_share, parting_index
@@ -25,10 +26,11 @@ AROUND = 20
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """The digest of one trial, and whether it was cold; None where that is not known."""
+    """The digest of one trial, whether it was cold, and its output; None where that is not known."""
 
     digest: str
     is_cold: bool | None
+    output: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Side:
     def answers(self) -> dict[str, Iterator[_Answer | None]]:
         """What came of each trial, by case, to be taken once; None where a trial did not run."""
         if self.recording is None:
-            return {case: (None if text is None else _Answer(text, None) for text in texts)
+            return {case: (None if text is None else _Answer(text, None, None) for text in texts)
                     for case, texts in self.digests.trials.items()}
         return {case.id: map(_answer_of, case.trials) for case in self.recording.cases}
 
@@ -70,17 +72,23 @@ class DigestComparison:
     """What two sides have in common.
 
     `groups` holds only those of GROUPS that have trials. `only_first` and `only_second` count trials that ran on
-    one side only. `self_first` and `self_second` are the shares of equal pairs of outputs inside a case, over the
-    trials that gave one and are not cold. `other_asks` names cases that were asked something else; they are left out.
+    one side only. `parted_at` counts outputs that differ by the index of the first character in which they do.
+    `self_first` and `self_second` are the shares of equal pairs of outputs inside a case, over the
+    trials that gave one and are not cold. `settings` and `circumstances` (hardware and environment of the last
+    sessions) tell what differs by name; they are empty where a side kept digests alone. `other_asks` names cases that
+    were asked something else; they are left out.
     """
 
     groups: Mapping[str, Agreement[TrialOf]]
     parting: Parting | None
+    parted_at: Counter[int]
     only_first: int
     only_second: int
     self_first: Fraction | None
     self_second: Fraction | None
     same_settings: bool
+    settings: tuple[Difference, ...]
+    circumstances: tuple[Difference, ...]
     other_asks: tuple[str, ...]
 
     @property
@@ -99,13 +107,17 @@ def compare(first: Side, second: Side) -> DigestComparison:
     others = _other_asks(first.recording, second.recording)
     left, right, found = first.answers(), second.answers(), _Found()
     left_out = frozenset(others)
+    one, other = first.recording, second.recording
     for case in dict.fromkeys([*left, *right]):
         if case not in left_out:
             found.take_case(case, left.get(case, iter(())), right.get(case, iter(())))
     return DigestComparison(
         found.agreements(), None if found.first is None else _parting(first, second, found.first, found.first_group),
-        found.left.alone, found.right.alone, mean_share(found.left.shares), mean_share(found.right.shares),
-        first.digests.settings_sha256 == second.digests.settings_sha256, others)
+        found.parted_at, found.left.alone, found.right.alone,
+        mean_share(found.left.shares), mean_share(found.right.shares),
+        first.digests.settings_sha256 == second.digests.settings_sha256,
+        () if one is None or other is None else tuple(differences(one.settings, other.settings)),
+        () if one is None or other is None else tuple(differences(_circumstances(one), _circumstances(other))), others)
 
 
 class _Group:
@@ -149,6 +161,7 @@ class _Found:
         self.left, self.right = _OneSide(), _OneSide()
         self.first: TrialOf | None = None
         self.first_group = ""
+        self.parted_at = Counter[int]()
         self._groups = {name: _Group() for name in GROUPS}
 
     def take_case(self, case: str, left: Iterator[_Answer | None], right: Iterator[_Answer | None]) -> None:
@@ -164,6 +177,8 @@ class _Found:
         name = _group(one.is_cold, other.is_cold)
         is_equal = one.digest == other.digest
         self._groups[name].take(trial, is_equal)
+        if one.output is not None and other.output is not None and not is_equal:
+            self.parted_at[parting_index(one.output, other.output) or 0] += 1
         if not is_equal and _is_before(trial, self.first):
             self.first, self.first_group = trial, name
 
@@ -180,7 +195,13 @@ def _is_before(trial: TrialOf, first: TrialOf | None) -> bool:
 
 def _answer_of(trial: RecordedTrial) -> _Answer | None:
     text = trial_digest(trial)
-    return None if text is None else _Answer(text, trial.cold)
+    output = trial.outcome.output if isinstance(trial.outcome, Reply) else None
+    return None if text is None else _Answer(text, trial.cold, output)
+
+
+def _circumstances(recording: Recording) -> dict[str, JSON]:
+    last = recording.sessions[-1]
+    return {"hardware": last.hardware, **last.environment}
 
 
 def _other_asks(first: Recording | None, second: Recording | None) -> tuple[str, ...]:
