@@ -38,5 +38,5 @@ def system(name: str, options: SystemOptions) -> OllamaSystem:
     from benchkit.systems.ollama import Model, OllamaSystem
     if name in MODELS:
         tag, digest = MODELS[name]
-        return OllamaSystem(Model(tag, OPTIONS, digest, pinned_in=Path(__file__)), options)
-    return OllamaSystem(Model(name, OPTIONS), options)
+        return OllamaSystem(Model(tag, OPTIONS, digest, Path(__file__), __name__), options)
+    return OllamaSystem(Model(name, OPTIONS, module=__name__), options)

@@ -238,9 +238,16 @@ class Surroundings(RiverWithServer):
     def test_a_model_that_is_not_installed(self) -> None:
         self.server.models = {"smollm2:135m": "a" * 64, "other:1b": "b" * 64}
         self.refused(f"bench.py --host {self.server.host}", 3, "has no model gemma4:e2b",
-                     "installed: smollm2:135m, other:1b", "`ollama pull gemma4:e2b`")
+                     "installed: smollm2:135m, other:1b", "`ollama pull gemma4:e2b`; or: python3 bench.py --system "
+                     f"model_triage:smollm2:135m --host {self.server.host}\n")
+        self.refused(f"bench.py --host {self.server.host} --system ollama:llama9", 3,
+                     f"; or: python3 bench.py --system ollama:smollm2:135m --host {self.server.host}\n")
+        self.server.remote.add("smollm2:135m")
         self.refused(f"bench.py --host {self.server.host} --system model_triage:llama9", 3,
-                     "`ollama pull llama9:latest`")
+                     "`ollama pull llama9:latest`; or: python3 bench.py --system model_triage:other:1b --host")
+        self.server.models = {"a b; ls": "a" * 64}
+        self.refused(f"bench.py --host {self.server.host}", 3,
+                     "; or: python3 bench.py --system 'model_triage:a b; ls' --host")
 
     def test_a_digest_that_is_not_the_pinned_one(self) -> None:
         self.server.models["gemma4:e2b"] = "c" * 64

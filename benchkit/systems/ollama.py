@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchkit.basics.command import shell_word
+from benchkit.basics.command import Command, shell_word
 from benchkit.basics.errors import Surroundings, TrialError, Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Message, Reply, Request
@@ -49,14 +49,15 @@ _REFUSALS = ("ServerError", "BrokenReply")
 class Model:
     """A model by its tag, and the options of its requests.
 
-    `digest` (64 hex digits) pins it: another one served under the tag is refused. `pinned_in` is the file that
-    holds the pin, for the error's sake.
+    `digest` (64 hex digits) pins it: another one served under the tag is refused. For the errors' sake `pinned_in` is
+    the file that holds the pin, and `module` the one whose systems are named by a tag.
     """
 
     tag: str
     options: Mapping[str, JSON]
     digest: str | None = None
     pinned_in: Path | None = None
+    module: str = "ollama"
 
 
 class OllamaSystem:
@@ -160,7 +161,15 @@ class OllamaSystem:
         more = f" and {len(names) - _MOST_NAMES_SHOWN} more" if len(names) > _MOST_NAMES_SHOWN else ""
         there = ", ".join(names[:_MOST_NAMES_SHOWN]) + more or "none"
         return (f"the server at {self._client.where} has no model {self._model.tag} (installed: {there}): "
-                f"get it with `ollama pull {shell_word(self._model.tag)}`")
+                f"get it with `ollama pull {shell_word(self._model.tag)}`{self._installed_instead(models)}")
+
+    def _installed_instead(self, models: tuple[Served, ...]) -> str:
+        """The end of a sentence: the command with the first installed model whose prompts stay on the server."""
+        tags = [model.tag for model in models if not model.runs_elsewhere]
+        if not tags or not self._around.has_flags:
+            return ""
+        host = () if self._around.host is None else ("--host", self._around.host)
+        return f"; or: {Command('bench.py', ('--system', f'{self._model.module}:{tags[0]}', *host))}"
 
     def _check_digest(self, served: Served) -> None:
         tag, pin = self._model.tag, self._model.digest
@@ -170,7 +179,7 @@ class OllamaSystem:
         if pin is not None and served.digest != pin:
             raise Surroundings(
                 f"{tag} is served at digest {served.digest}, not at the pinned {pin}: run what is served with "
-                f"--system {shell_word('model_triage:' + tag)}, or change the pin in "
+                f"--system {shell_word(f'{self._model.module}:{tag}')}, or change the pin in "
                 f"{_place_of(pin, self._model.pinned_in)}")
 
     def _probe(self, request: Request) -> Call:
