@@ -9,9 +9,10 @@ from tests.doors import ROOT
 
 SHIPPED: Mapping[str, frozenset[str]] = {
     "recorded": frozenset({
-        "most-common.json", "most-common.jsonl", "recordings.json", "smollm2-partial.json", "smollm2-partial.jsonl",
-        "smollm2.json", "smollm2.jsonl"}),
-    "runs": frozenset({"most-common.json", "report.json", "small_gated", "small_single", "smollm2.json"}),
+        "most-common.json", "most-common.jsonl", "qwen2.5-coder-partial.json", "qwen2.5-coder-partial.jsonl",
+        "qwen2.5-coder.json", "qwen2.5-coder.jsonl", "recordings.json", "smollm2-llama-cpp.jsonl", "smollm2.json",
+        "smollm2.jsonl"}),
+    "runs": frozenset({"most-common.json", "qwen2.5-coder.json", "report.json", "small_gated", "small_single", "smollm2.json"}),
     "runs/small_gated": frozenset({"20261130T140229Z"}),
     "runs/small_single": frozenset({"20261130T134337Z"}),
 }
