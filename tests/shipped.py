@@ -12,7 +12,8 @@ SHIPPED: Mapping[str, frozenset[str]] = {
         "most-common.json", "most-common.jsonl", "qwen2.5-coder-partial.json", "qwen2.5-coder-partial.jsonl",
         "qwen2.5-coder.json", "qwen2.5-coder.jsonl", "recordings.json", "smollm2-llama-cpp.jsonl", "smollm2.json",
         "smollm2.jsonl"}),
-    "runs": frozenset({"most-common.json", "qwen2.5-coder.json", "report.json", "small_gated", "small_single", "smollm2.json"}),
+    "runs": frozenset({
+        "most-common.json", "qwen2.5-coder.json", "report.json", "small_gated", "small_single", "smollm2.json"}),
     "runs/small_gated": frozenset({"20261130T140229Z"}),
     "runs/small_single": frozenset({"20261130T134337Z"}),
 }

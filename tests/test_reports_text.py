@@ -82,8 +82,8 @@ Incomplete trials
   NotRun  5 of 12 (41.7 %)  not run: the budget ended first
 
 Latency
-  seconds, judged trials and timeouts; cold: the first of its case in a session; 95 %: rank interval
-  (?: too few trials for that end)
+  seconds, judged trials and timeouts; cold: the first of its case in a session, or one that waited
+  for the model to load; 95 %: rank interval (?: too few trials for that end)
                    warm       95 %   cold       95 %
   trials              4                 3
   p50             0.200        n/a  0.100        n/a
@@ -91,6 +91,7 @@ Latency
   p95               n/a   needs 20    n/a   needs 20
   p99               n/a  needs 100    n/a  needs 100
   longest judged  0.300             0.100
+  measured on test bench
   loading the model took 1.50 s
 
 Tokens

@@ -42,6 +42,7 @@ candidate against base
                 +25.0 points; who is ahead is open
   latency       0.300 s against 0.300 s, medians of 8 and 12 warm trials: 1.00 times as long
   latency       0.100 s against 0.100 s, medians of 3 and 4 cold trials: 1.00 times as long
+  measured on   test bench
   same system   two recordings; did anything change in these same cases? p 0.691, permuting the
                 labels within each case
   outputs       warm: 7 of 8 (87.5 %) equal, and 4 of 8 (50.0 %) verdicts

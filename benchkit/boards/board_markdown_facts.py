@@ -19,6 +19,7 @@ from benchkit.boards.board_words import (
     right_words,
 )
 from benchkit.pages.markdown import Markdown, bullets, code, folded, paragraph, table
+from benchkit.reports.circumstances import COLD
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, per_second, percent
 from benchkit.reports.markdown_parts import LONGEST_NAME, LONGEST_TEXT, left, listed, own, right
 from benchkit.statistics.percentiles import PERCENTS
@@ -54,7 +55,7 @@ def latency_part(board: Board) -> Iterator[Markdown]:
         return
     yield table([left("seconds"), left("trials are"), right("trials"), right("timeouts"),
                  *(right(f"p{percent}") for percent in PERCENTS)], rows)
-    yield paragraph(own("Judged trials and timeouts, nearest rank; cold: the first of its case in a session."))
+    yield paragraph(own(f"Judged trials and timeouts, nearest rank; {COLD}."))
 
 
 def incomplete_part(board: Board) -> Iterator[Markdown]:

@@ -24,6 +24,7 @@ from benchkit.pages.html import Child, Html, element
 from benchkit.pages.parts import bullets, code, fold, paragraph
 from benchkit.pages.row_chart import Bar, RowTitles, bar_chart
 from benchkit.pages.tables import Column, number_column, table
+from benchkit.reports.circumstances import COLD
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, per_second, percent
 from benchkit.reports.speed import LatencyColumn
 from benchkit.statistics.intervals import wilson
@@ -65,8 +66,7 @@ def latency_part(board: Board) -> Iterator[Html]:
         yield paragraph("No latency was recorded.")
         return
     yield from table("Latency of one trial, in seconds", columns, rows)
-    yield element("p", "Judged trials and timeouts, by nearest rank; n/a: too few for that percentile. Cold: the first "
-                       "trial of its case in a session, whose prompt is not in the server's cache."
+    yield element("p", f"Judged trials and timeouts, by nearest rank; n/a: too few for that percentile; {COLD}."
                        + (" A trial is the sum of its requests." if board.making.geometry == "gated" else ""),
                   class_="quiet")
 

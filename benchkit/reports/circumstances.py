@@ -4,12 +4,18 @@ What does not live here: what sessions differ in (cautions.py), and how long loa
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from benchkit.recordings.pieces import SessionFacts
 from benchkit.reports.figures_as_text import seconds
 
 NOT_SAID = "not said"
+COLD = "cold: the first of its case in a session, or one that waited for the model to load"
+
+
+def measured_on(sessions: Sequence[SessionFacts]) -> str:
+    """The hardware that gave the latencies, for what else ran there is part of them; empty if nobody said."""
+    return hardware_of(sessions) if any(session.hardware for session in sessions) else ""
 
 
 def hardware_of(sessions: Iterable[SessionFacts]) -> str:

@@ -10,7 +10,7 @@ from benchkit import VERSION
 from benchkit.basics.canonical import canonical
 from benchkit.basics.names import count_of
 from benchkit.pages.markdown import Markdown, bullets, code, folded, paragraph, table, words
-from benchkit.reports.circumstances import ending_of, hardware_of, limits_of
+from benchkit.reports.circumstances import COLD, ending_of, hardware_of, limits_of, measured_on
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, per_second, seconds
 from benchkit.reports.markdown_parts import FEW_ROWS, LONGEST_TEXT, cut_table, left, own, right
 from benchkit.reports.run_report import RunReport
@@ -28,7 +28,10 @@ def speed_part(run: RunReport) -> Iterator[Markdown]:
         yield table(
             [left("latency in s"), right("trials"), right("timeouts"), *(right(f"p{one}") for one in PERCENTS)],
             ([own(name), *_latency_cells(column)] for name, column in found if column.n))
-        yield paragraph(own("Judged trials and timeouts, nearest rank; cold: the first of its case in a session."))
+        yield paragraph(own(f"Judged trials and timeouts, nearest rank; {COLD}."))
+        where = measured_on(run.record.sessions)
+        if where:
+            yield paragraph(own("Measured on"), code(where, LONGEST_TEXT))
     else:
         yield paragraph(own("No latency was recorded."))
     yield bullets(_counts(run))

@@ -23,8 +23,18 @@ from benchkit.reports.figures_as_text import (
     rate,
     share,
 )
-from benchkit.reports.markdown_parts import FEW_ROWS, LONGEST_NAME, Room, cut_table, left, left_out, own, right
-from benchkit.reports.pair_numbers import latency_text, p_text, regression_facts
+from benchkit.reports.markdown_parts import (
+    FEW_ROWS,
+    LONGEST_NAME,
+    LONGEST_TEXT,
+    Room,
+    cut_table,
+    left,
+    left_out,
+    own,
+    right,
+)
+from benchkit.reports.pair_numbers import latency_measured_on, latency_text, p_text, regression_facts
 from benchkit.reports.pair_words import verdict_of
 from benchkit.reports.repeats import Repeat
 from benchkit.reports.text_cases import passed_cell
@@ -88,7 +98,7 @@ def _details(beside: SideBySide, pair: Pair, found: Comparison, most: int) -> It
     yield heading(4, candidate, own("against"), base)
     yield paragraph(verdict_of(beside, pair).text)
     yield warning(words(code(caution.code), caution.text) for caution in found.cautions)
-    yield bullets(_facts(found, most))
+    yield bullets(_facts(beside, pair, found, most))
     lost = [case for case in found.with_outcome(Outcome.LOST) if not case.is_regression]
     other = "other " if found.regressions else ""
     for words_for, cases in ((("regression", "regressions"), found.regressions),
@@ -98,7 +108,7 @@ def _details(beside: SideBySide, pair: Pair, found: Comparison, most: int) -> It
             yield _cases(count_of(len(cases), *words_for), cases, most)
 
 
-def _facts(found: Comparison, most: int) -> Iterator[str]:
+def _facts(beside: SideBySide, pair: Pair, found: Comparison, most: int) -> Iterator[str]:
     if any(found.incomplete) and found.bounds is not None:
         ahead = f"the {found.robust} is ahead however they go" if found.robust else "nobody is ahead however they go"
         of_base, of_candidate = found.incomplete
@@ -111,6 +121,9 @@ def _facts(found: Comparison, most: int) -> Iterator[str]:
     yield own(f"p: {p_text(found)}; smallest that these cases could reach: {probability(found.smallest_p)}")
     yield from (text for _, text in list(regression_facts(found, most))[1:])
     yield from (own(f"latency: {latency_text(ratio)}") for ratio in found.latency)
+    hardware = [code(one, LONGEST_TEXT) for one in latency_measured_on(beside, pair, found)]
+    if hardware:
+        yield words(own("measured on"), hardware[0], *(part for one in hardware[1:] for part in (own("against"), one)))
     if found.only_base or found.only_candidate:
         yield own(f"left out: {count_of(len(found.only_base), 'case')} of the base alone, "
                   f"{len(found.only_candidate)} of the candidate alone")

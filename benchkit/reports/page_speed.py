@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchkit.basics.names import count_of
+from benchkit.basics.names import count_of, shown_line
 from benchkit.pages.distribution_chart import DistributionChart, Group, Percentile, distribution_chart
 from benchkit.pages.html import Html
 from benchkit.pages.parts import facts, paragraph
 from benchkit.pages.tables import Column, number_column, table
+from benchkit.reports.circumstances import COLD, measured_on
 from benchkit.reports.figures_as_text import number, per_second, percentile_cells, seconds
 from benchkit.reports.page_parts import quiet
 from benchkit.reports.run_report import RunReport
@@ -27,9 +28,10 @@ def speed_part(run: RunReport) -> Iterator[Html]:
     if speed.warm.n or speed.cold.n:
         yield distribution_chart(_chart(run))
         yield from _table(speed.warm, speed.cold)
-        yield quiet("In seconds, judged trials and timeouts, by nearest rank. Cold: the first trial of its case in a "
-                    "session, whose prompt is not in the server's cache. 95 %: rank interval (?: too few trials for "
-                    "that end).")
+        where = shown_line(measured_on(run.record.sessions))
+        yield quiet("; ".join(filter(None, (
+            f"in seconds, judged trials and timeouts, by nearest rank; {COLD}: its prompt is not in the server's cache",
+            "95 %: rank interval (?: too few trials for that end)", where and f"measured on {where}"))) + ".")
     else:
         yield paragraph("No latency was recorded.")
     yield facts(_facts(run))

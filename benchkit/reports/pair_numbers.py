@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from benchkit.basics.names import count_of, shown_line, word_for
 from benchkit.basics.shares import as_given
+from benchkit.reports.circumstances import NOT_SAID, measured_on
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures_as_text import (
     NOT_AVAILABLE,
@@ -39,6 +40,9 @@ def number_facts(side: SideBySide, pair: Pair, comparison: Comparison) -> Iterat
     yield from _margin_facts(comparison)
     yield from _bounds_facts(comparison)
     yield from (("latency", latency_text(ratio)) for ratio in comparison.latency)
+    hardware = latency_measured_on(side, pair, comparison)
+    if hardware:
+        yield "measured on", " against ".join(shown_line(one) for one in hardware)
     yield from _repeat_facts(comparison.repeat)
     for label, ids in (("only in base", comparison.only_base), ("only here", comparison.only_candidate)):
         if ids:
@@ -108,6 +112,12 @@ def _bounds_facts(comparison: Comparison) -> Iterator[Fact]:
     yield "incomplete", (
         f"{count_of(base, 'trial')} of the base and {candidate:,} of the candidate: as they go, the difference is "
         f"{points_spread(bounds.low, bounds.high)} points; {who}")
+
+
+def latency_measured_on(side: SideBySide, pair: Pair, comparison: Comparison) -> tuple[str, ...]:
+    """The hardware of the candidate and of the base, once where it is the same; empty if there is none to tell."""
+    hardware = [measured_on(side.runs[one].record.sessions) for one in (pair.candidate, pair.base)]
+    return tuple(dict.fromkeys(text or NOT_SAID for text in hardware)) if comparison.latency and any(hardware) else ()
 
 
 def latency_text(ratio: LatencyRatio) -> str:

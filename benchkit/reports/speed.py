@@ -1,8 +1,8 @@
 """How fast, and at what cost: latencies of warm and cold trials, loading, tokens, attempts.
 
 A latency is that of a judged trial or of a timeout; other errors end at moments that say nothing about speed. Where
-a run is a replay, latencies are those of its recording. Cold trials (the first of their case in a session) stand
-apart, because their prompt was not in the server's cache.
+a run is a replay, latencies are those of its recording. Cold trials stand apart, because their prompt was not
+in the server's cache: the first of their case in a session, and those that waited for the model to load.
 What does not live here: nearest ranks and their intervals (statistics/percentiles.py).
 """
 from __future__ import annotations
@@ -143,7 +143,7 @@ class LatencyCount:
     def take(self, result: Timed) -> None:
         """One trial."""
         seconds = latency_of(result)
-        column = self._cold if result.cold else self._warm
+        column = self._cold if result.cold or _reload_s(result) else self._warm
         if result.error is None:
             column.take_judged(seconds)
         elif result.error.type == "Timeout":
@@ -152,6 +152,12 @@ class LatencyCount:
     def columns(self) -> tuple[LatencyColumn, LatencyColumn]:
         """The latencies of warm trials, and of cold ones."""
         return self._warm.column(), self._cold.column()
+
+
+def _reload_s(result: Timed) -> float | None:
+    """Seconds for which a trial waited for the model to load; None where it was there."""
+    wait = result.timings.load_s if result.timings is not None else None
+    return wait if wait is not None and wait > RELOAD_S else None
 
 
 class _ColumnSorter:
@@ -191,8 +197,8 @@ class _LoadingCount:
         self._longest_s: float | None = None
 
     def take(self, result: Timed) -> None:
-        wait = result.timings.load_s if result.timings is not None else None
-        if wait is not None and wait > RELOAD_S:
+        wait = _reload_s(result)
+        if wait is not None:
             self._reloads += 1
             self._longest_s = max(wait, self._longest_s or 0.0)
 

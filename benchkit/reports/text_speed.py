@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchkit.basics.names import count_of
+from benchkit.basics.names import count_of, shown_line
+from benchkit.reports.circumstances import COLD, measured_on
 from benchkit.reports.columns import INDENT, left, right, table, wrapped
 from benchkit.reports.figures_as_text import number, per_second, percentile_cells, seconds
 from benchkit.reports.run_report import RunReport
@@ -18,10 +19,13 @@ def latency_lines(run: RunReport) -> Iterator[str]:
     """Percentiles of warm and cold trials with their rank intervals, and load times."""
     speed = run.speed
     if speed.warm.n or speed.cold.n:
-        yield from wrapped("seconds, judged trials and timeouts; cold: the first of its case in a session; "
-                           "95 %: rank interval (?: too few trials for that end)", INDENT)
+        yield from wrapped(f"seconds, judged trials and timeouts; {COLD}; 95 %: rank interval (?: too few trials for "
+                           "that end)", INDENT)
         columns = [left(""), right("warm"), right("95 %"), right("cold"), right("95 %")]
         yield from table(columns, _latency_rows(speed.warm, speed.cold))
+        where = measured_on(run.record.sessions)
+        if where:
+            yield from wrapped(f"measured on {shown_line(where)}", INDENT)
     else:
         yield INDENT + "no latency was recorded"
     loads = [load for load in speed.loading.sessions if load is not None]
