@@ -247,7 +247,7 @@ class Surroundings(RiverWithServer):
                      "`ollama pull llama9:latest`; or: python3 bench.py --system model_triage:other:1b --host")
         self.server.models = {"a b; ls": "a" * 64}
         self.refused(f"bench.py --host {self.server.host}", 3,
-                     "; or: python3 bench.py --system 'model_triage:a b; ls' --host")
+                     "; or: python3 bench.py --system 'model_triage:a b; ls:latest' --host")
 
     def test_a_digest_that_is_not_the_pinned_one(self) -> None:
         self.server.models["gemma4:e2b"] = "c" * 64
