@@ -181,7 +181,8 @@ def look_at_run_record_lines(path: Path, original: bytes) -> None:
     """A run record of lines, and every report of it."""
     read = read_run_record(path)
     report_of(read, path.stem)
-    there, again = path.read_bytes().splitlines(), b"".join(run_record_lines(read)).splitlines()
+    # not splitlines, for a carriage return between two values ends no line
+    there, again = path.read_bytes().strip().split(b"\n"), b"".join(run_record_lines(read)).strip().split(b"\n")
     assert len(there) == len(again)
     assert all(same_json(json.loads(one), json.loads(other)) for one, other in zip(there, again, strict=True))
 

@@ -10,14 +10,19 @@ import json
 import sys
 import tempfile
 import time
+import tracemalloc
 import unittest
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from benchkit.basics import strict_json
 from benchkit.basics.errors import Unusable
+from benchkit.basics.names import shown_line
 from benchkit.basics.values import Shard
+from benchkit.boards.eval_rows import read_rows
+from benchkit.disk.line_files import MOST_LINES
 from benchkit.trial_log.lines import MOST_CELLS, MOST_SHARDS, SystemLine
 from benchkit.trial_log.reader import read_log
 from tests import trial_logs as logs
@@ -115,6 +120,31 @@ class Files(River):
                         text = json.dumps({**whole, "trials": trials, name_of_list: []})
                         (self.folder / name).write_text(text, encoding="utf-8")
                         self.assertLess(self.cost(command).peak, 60 * MB)
+
+
+    def test_more_lines_than_a_run_has_trials_are_not_read_on(self) -> None:
+        self.put("run.jsonl", iter([b"\n" * (MOST_LINES + MB)]))
+        self.assertIn("has more than 20,000,001 lines", self.cost("report.py run.jsonl").told.stderr)
+
+
+class Rows(unittest.TestCase):
+    def test_empty_lines_take_no_more_memory_than_the_file(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "eval.jsonl")
+            path.write_bytes(b"\n" * 10 * MB)
+            tracemalloc.start()
+            self.addCleanup(tracemalloc.stop)
+            self.assertRaisesRegex(Unusable, "line 1: ", read_rows, path)
+            self.assertLess(tracemalloc.get_traced_memory()[1], 30 * MB)
+
+
+class Texts(unittest.TestCase):
+    def test_a_line_of_a_long_text_costs_no_more_than_what_is_shown(self) -> None:
+        long = "\x01" * 5_000_000
+        self.assertEqual("\\x01" * 49 + "\\...", shown_line(long))
+        # a thousand times as long, all of it would take a thousand times as long
+        few, many = (min(cpu_s(partial(shown_line, text)) for _ in range(20)) for text in (long[:5000], long))
+        self.assertLess(many, 20 * few + 0.005)
 
 
 class Logs(unittest.TestCase):

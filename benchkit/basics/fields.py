@@ -112,6 +112,11 @@ class Fields:
             raise self.wrong(name, f"a whole number of at most {most}")
         return value
 
+    def version(self, name: str, read: int) -> None:
+        """Raise ValueError where this is another version than the one that is read; true and 1.0 are none."""
+        if type(self.values.get(name)) is not int or self.values[name] != read:
+            raise self.wrong(name, f"{read}, the version this kit reads")
+
     def integer_or_none(self, name: str) -> int | None:
         """A whole number of at least 0, or null."""
         value = self.values.get(name, "")

@@ -26,7 +26,8 @@ def shown(text: str) -> str:
 
 def shown_line(text: str, most: int = 200) -> str:
     """The text on one line of at most `most` characters, control characters shown."""
-    line = shown(text).replace("\n", "\\n").replace("\t", "\\t")
+    # no letter becomes less than one, so no more of them are needed
+    line = shown(text[:most + 1]).replace("\n", "\\n").replace("\t", "\\t")
     return line if len(line) <= most else line[: most - 3] + "..."
 
 

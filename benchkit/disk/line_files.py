@@ -16,6 +16,8 @@ from benchkit.disk.whole_files import open_to_read, refusal, shown_path
 
 STRIDE = 64
 MOST_LINE_BYTES = 64 * 1024 * 1024
+MOST_LINES = 20_000_001
+"""As many as a run can have trials, and a head."""
 _CHUNK_BYTES = 256 * 1024
 _LINE_END = re.compile(rb"\n")
 
@@ -46,6 +48,8 @@ class LineFile:
                 if self.size % STRIDE == 0:
                     self._index.append(at + found.end())
             at, last = at + len(chunk), chunk[-1:]
+            if self.size > MOST_LINES:
+                raise Unusable(f"{shown_path(self.path)} has more than {MOST_LINES:,} lines, the most that are read")
         return last != b"\n"
 
     def lines(self, start: int, stop: int) -> Iterator[bytes]:

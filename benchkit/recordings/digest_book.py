@@ -199,8 +199,7 @@ def _log_pieces(digests: LogDigests) -> Iterator[str]:
 
 def _entries_of(fields: Fields, lists: Iterator[Sequence[str | None]]) -> tuple[Entry, ...]:
     """The entries; `lists` are those that false stands in place of."""
-    if fields.values.get("recordings") != BOOK_VERSION:
-        raise fields.wrong("recordings", f"{BOOK_VERSION}, the version this kit reads")
+    fields.version("recordings", BOOK_VERSION)
     fields.has_exactly(("recordings", "entries"))
     entries = tuple(_entry_of_fields(entry, lists) for entry in fields.objects("entries"))
     _check_labels(entries)

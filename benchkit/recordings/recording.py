@@ -171,8 +171,7 @@ def log_beside(path: Path) -> str:
 
 def recording_of_fields(fields: Fields) -> Recording:
     """A recording from its wire form; ValueError names the field."""
-    if fields.values.get("recording") != RECORDING_VERSION:
-        raise fields.wrong("recording", f"{RECORDING_VERSION}, the version of recordings this kit reads")
+    fields.version("recording", RECORDING_VERSION)
     fields.has_exactly(_TOP_FIELDS)
     trials = fields.integer("trials", 1, MOST_CELLS)
     cases = tuple(_case_of(case, trials) for case in fields.objects("cases"))

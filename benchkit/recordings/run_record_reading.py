@@ -83,8 +83,7 @@ def _line_of(line: bytes, number: int) -> JSON:
 
 def _head_of(fields: Fields, others: tuple[str, ...]) -> RunRecord:
     """All but the results; `others` are the fields that stand behind those of a head."""
-    if fields.values.get("run_record") != RUN_RECORD_VERSION:
-        raise fields.wrong("run_record", f"{RUN_RECORD_VERSION}, the version this kit reads")
+    fields.version("run_record", RUN_RECORD_VERSION)
     fields.has_exactly((*_HEAD_FIELDS, *others))
     cases = tuple(_case_of(case) for case in fields.objects("cases"))
     pieces.check_unique([case.id for case in cases], "cases")

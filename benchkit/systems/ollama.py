@@ -233,6 +233,6 @@ def _place_of(pin: str, file: Path | None) -> str:
     """`model_triage.py, line 21`: the name of the file and where the pin stands in it."""
     if file is None:
         return "the module of the system"
-    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    lines = file.read_text(encoding="utf-8", errors="replace").splitlines() if file.is_file() else []
     numbers = [number for number, line in enumerate(lines, 1) if pin in line]
     return f"{file.name}, line {numbers[0]}" if numbers else file.name
