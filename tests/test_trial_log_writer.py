@@ -206,13 +206,20 @@ class CutAnywhere(InAFolder):
 
     def test_a_log_that_holds_no_session_is_begun_anew_behind_what_it_holds(self) -> None:
         for data in (bytes(complete())[:40], bytes(complete())[:3] + b"\n", b"\0" * 300 + b'1","v":1}\n',
-                     bytes(complete()).replace(b"\n", b"\r\n"),
                      b"".join(complete().lines[1:])):
             with self.subTest(data[:20]):
                 self.path.write_bytes(data)
                 self.assertEqual(len(run(self.path)), 6)
                 self.assertTrue(self.path.read_bytes().startswith(data))
                 self.assertEqual(read_log(self.path).named, (Damage(0, len(data) + (data[-1:] != b"\n")),))
+
+
+    def test_a_log_whose_line_ends_were_turned_is_refused_and_left_as_it_is(self) -> None:
+        data = bytes(complete()).replace(b"\n", b"\r\n")
+        self.path.write_bytes(data)
+        with self.assertRaisesRegex(Unusable, "its line ends are CRLF"):
+            run(self.path)
+        self.assertEqual(data, self.path.read_bytes())
 
 
 class HarmfulDamage(InAFolder):
