@@ -3,8 +3,8 @@
     python3 .ci/replay.py make TREE            run the commands in TREE, a clone; what they print is in TREE/replayed
     python3 .ci/replay.py compare TREE OTHER   are the files of both equal, but for when and where they were made?
 
-The commands are those of the README that build everything again, then a report in every format, a comparison, digests
-and boards. `compare` prints one line and exits with 0, or a line for each file that differs and exits with 1.
+The commands are those of the README that build everything again, then a report in every format, a comparison and
+digests. `compare` prints one line and exits with 0, or a line for each file that differs and exits with 1.
 """
 from __future__ import annotations
 
@@ -32,10 +32,8 @@ def commands(tree: Path) -> list[list[str]]:
     rebuilding = [line.split()[1:] for line in found.group(1).splitlines()]
     runs = next(words for words in rebuilding if words[0] == "report.py")[1:-2]
     logs = [words[2] for words in rebuilding if words[0] == "bench.py"][:2]
-    boards = [["board.py", "report", f"jobs/{batch.parent.name}.toml", "--batch", batch.name]
-              for batch in sorted((tree / "runs").glob("*/*Z"))]
     return [*rebuilding, ["report.py", *runs, *FORMATS], ["harness.py", "compare", *runs[:2]],
-            ["outputs_digest.py", "--compare", *logs], *boards]
+            ["outputs_digest.py", "--compare", *logs]]
 
 
 def make(tree: Path) -> None:
