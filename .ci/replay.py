@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 PLACES = ("recorded", "runs", "replayed")
+MADE = ("recorded/*.json", "runs/*.json", "runs/*/*/board.*", "runs/*/*/eval.jsonl")
 FORMATS = ("--html", "replayed/report.html", "--markdown", "replayed/report.md", "--junit", "replayed/report.xml",
            "--csv", "replayed/trials.csv", "--out", "replayed/report.json")
 
@@ -37,9 +38,12 @@ def commands(tree: Path) -> list[list[str]]:
 
 
 def make(tree: Path) -> None:
-    """Run every command in a tree. Raises SystemExit when one ends as unusable (an exit code over 1)."""
+    """Take away what is made, and run every command. Raises SystemExit when one ends as unusable (exit code over 1)."""
     os.chdir(tree)
     sys.path.insert(0, str(tree))
+    for path in (path for pattern in MADE for path in tree.glob(pattern)):
+        if path.name != "recordings.json":
+            path.unlink()
     Path("replayed").mkdir(exist_ok=True)
     for number, (script, *flags) in enumerate(commands(tree)):
         said = io.StringIO()
