@@ -251,7 +251,7 @@ def refuse_strange_modules(options: argparse.Namespace, log: "TrialLog | None", 
         command = command.having(flag, name)
     if strange:
         named = " ".join(f"{flag} {shown_line(name, 80)}" for flag, name in strange.items())
-        more = "" if "--cases" in words else ", with --cases FILE if they are not in cases.json"
+        more = "" if options.cases != door.DEFAULT_CASES else ", with --cases FILE if they are not in cases.json"
         raise Unusable(f"{log.path}: it was recorded with {named}; a module is never imported because a log names it, "
                        f"so say it yourself{more}: {command}")
 

@@ -124,6 +124,7 @@ def judge_run(options: argparse.Namespace) -> int:
 
 def replayed(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
     """The run record of `replay:FILE`, and where it belongs."""
+    from benchkit.basics.command import shell_word
     from benchkit.recordings.replay import REPLAY, fitted, recording_from, reference_of
     from benchkit.tasks.cases import in_split, read_cases
 
@@ -132,7 +133,8 @@ def replayed(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
     refuse_guessed_task(options, recording.task.module)
     task = task_of(options)
     cases = in_split(read_cases(path_of(options.cases)), options.split or recording.split)
-    recording = fitted(recording, str(reference.path), task, cases, options.trials)
+    given = "" if options.cases == door.DEFAULT_CASES else f" --cases {shell_word(options.cases)}"
+    recording = fitted(recording, str(reference.path), task, cases, options.trials, given)
     return judged(recording, task, cases), out_of(options, recording.system)
 
 
@@ -143,7 +145,7 @@ def refuse_guessed_task(options: argparse.Namespace, recorded: str) -> None:
 
     if options.task is None and recorded != door.DEFAULT_TASK:
         command = command_of(options).having("--task", recorded)
-        more = "" if "--cases" in options.words else ", with --cases FILE if they are not in cases.json"
+        more = "" if options.cases != door.DEFAULT_CASES else ", with --cases FILE if they are not in cases.json"
         raise Unusable(f"--system {options.system}: it was recorded with --task {shown_line(recorded, 80)}; a module "
                        f"is never imported because a file names it, so say it yourself{more}: {command}")
 

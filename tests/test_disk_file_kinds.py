@@ -64,7 +64,8 @@ class KindsOfFiles(unittest.TestCase):
     def test_what_to_do_with_it_is_a_command_where_there_is_one(self) -> None:
         for name, data, wanted, words in (
                 ("a b.json", FILES[Kind.RECORDING], Kind.RUN_RECORD,
-                 "judge it first: python3 harness.py run --system 'replay:{}' --out 'runs/a b.json'"),
+                 "judge it first (with --cases FILE if its cases are not in cases.json): python3 harness.py "
+                 "run --system 'replay:{}' --out 'runs/a b.json'"),
                 ("a.jsonl", LINE, Kind.RUN_RECORD, "python3 harness.py run --system replay:{} --out runs/a.json"),
                 ("a.json", FILES[Kind.RUN_RECORD], Kind.RECORDING, "python3 report.py {} shows what it holds"),
                 ("a.jsonl", LINE, Kind.DIGESTS, "python3 outputs_digest.py {} prints its digest"),

@@ -48,7 +48,7 @@ class FlagsThatCannotBe(WithALog):
             ("bench.py --system nobody", ("--system nobody", "module:name")),
             ("bench.py --system nowhere:x", ("there is no module nowhere",)),
             ("bench.py --system baselines:x", ("baselines:x", "coin, constant, keywords, labels, most-common")),
-            ("bench.py --system replay:recorded/keywords.json", ("python3 harness.py run --system replay:",)),
+            ("bench.py --system replay:recorded/keywords.json", ("give python3 harness.py run this --system",)),
             (f"{KEYWORDS} --task nowhere", ("there is no module nowhere",)),
             (f"{KEYWORDS} --task json", ("json is a module of Python itself",)),
             (f"{KEYWORDS} --task ../x", ("../x is no name of a module",)),
@@ -238,16 +238,16 @@ class Surroundings(RiverWithServer):
     def test_a_model_that_is_not_installed(self) -> None:
         self.server.models = {"smollm2:135m": "a" * 64, "other:1b": "b" * 64}
         self.refused(f"bench.py --host {self.server.host}", 3, "has no model gemma4:e2b",
-                     "installed: smollm2:135m, other:1b", "`ollama pull gemma4:e2b`; or: python3 bench.py --system "
-                     f"model_triage:smollm2:135m --host {self.server.host}\n")
+                     "installed: smollm2:135m, other:1b", "`ollama pull gemma4:e2b`; or: python3 bench.py "
+                     f"--host {self.server.host} --system model_triage:smollm2:135m\n")
         self.refused(f"bench.py --host {self.server.host} --system ollama:llama9", 3,
-                     f"; or: python3 bench.py --system ollama:smollm2:135m --host {self.server.host}\n")
+                     f"; or: python3 bench.py --host {self.server.host} --system ollama:smollm2:135m\n")
         self.server.remote.add("smollm2:135m")
         self.refused(f"bench.py --host {self.server.host} --system model_triage:llama9", 3,
-                     "`ollama pull llama9:latest`; or: python3 bench.py --system model_triage:other:1b --host")
+                     "`ollama pull llama9:latest`; or: python3 bench.py --host", " --system model_triage:other:1b\n")
         self.server.models = {"a b; ls": "a" * 64}
         self.refused(f"bench.py --host {self.server.host}", 3,
-                     "; or: python3 bench.py --system 'model_triage:a b; ls:latest' --host")
+                     "; or: python3 bench.py --host", " --system 'model_triage:a b; ls:latest'\n")
 
     def test_a_digest_that_is_not_the_pinned_one(self) -> None:
         self.server.models["gemma4:e2b"] = "c" * 64

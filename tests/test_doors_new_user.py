@@ -143,8 +143,9 @@ class FilesInTheWrongPlace(River):
 
     def test_each_is_called_what_it_is(self) -> None:
         for command, words in (
-                ("report.py recorded/keywords.json", "this is a recording, not a run record; judge it first: python3 "
-                 "harness.py run --system replay:recorded/keywords.json --out runs/keywords.json"),
+                ("report.py recorded/keywords.json", "this is a recording, not a run record; judge it first (with "
+                 "--cases FILE if its cases are not in cases.json): python3 harness.py run --task triage_task "
+                 "--system replay:recorded/keywords.json --out runs/keywords.json"),
                 ("report.py recorded/keywords.jsonl", "this is a trial log, not a run record; judge it first"),
                 ("report.py runs/report.json", "this is a report, not a run record; give the run records"),
                 ("harness.py compare runs/keywords.json cases.json", "this is a file of cases, not a run record"),
@@ -220,7 +221,8 @@ class FromAnotherFolder(River):
         for name, flags, offered in (
                 ("harness.py", ("run", "--system", "replay:recorded/keywords.json"),
                  "report.py runs/keywords.json --out"),
-                ("report.py", ("recorded/keywords.json",), "harness.py run --system replay:recorded/keywords.json"),
+                ("report.py", ("recorded/keywords.json",),
+                 "harness.py run --task triage_task --system replay:recorded/keywords.json"),
                 ("harness.py", ("run", "--system", "replay:recorded/keywords.json", "--trials", "7"),
                  "bench.py --task triage_task --system baselines:keywords --log recorded/keywords.jsonl --trials 7"),
                 ("bench.py", ("--colour",), "bench.py --help lists the flags"),

@@ -75,7 +75,7 @@ class ByName(Loading):
     def test_what_is_no_system_is_refused_in_one_line(self) -> None:
         for name, source, words in (
             ("nowhere:x", None, "there is no module nowhere"),
-            ("replay:a.json", None, "a replay is judged, not recorded: python3 harness.py run --system replay:a.json"),
+            ("replay:a.json", None, "a replay is judged, not recorded: give python3 harness.py run this --system"),
             ("my_model:x", "", "my_model.py has no function system(name, options)"),
             ("my_model:x", "system = 1", "my_model.py has no function system(name, options)"),
             ("my_model:x", "1 +", "my_model.py, line 1: it is not Python"),

@@ -8,6 +8,7 @@ import os
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from benchkit.basics.hiding import without_password
 from benchkit.basics.names import shown_line
@@ -67,8 +68,8 @@ class Command:
     def only(self, *flags: str) -> Command:
         """The same command with its leading word, if it has one, and no more than `flag value` of these flags."""
         kept = list(self.words[:1]) if self.words and not self.words[0].startswith("-") else []
-        for flag, word, after in zip(self.words, self.words, (*self.words[1:], ""), strict=True):
-            if flag in flags:
+        for word, after in pairwise((*self.words, "")):
+            if word in flags:
                 kept += [word, after]
             elif word.startswith(tuple(f"{one}=" for one in flags)):
                 kept.append(word)

@@ -5,6 +5,7 @@
     │   ├── Unusable      2: bad flags, a bad file, an unusable task, a log or recording that does not fit
     │   ├── Surroundings  3: no server, no such model, digest not the pinned one, disk full, log in use
     │   │   ├── NoServer  nobody answers where a system's server should be
+    │   │   ├── NoModel   the server is there, and has no such model
     │   │   └── BrokenOff a system, a task or a pack failed in the middle of a run
     │   └── Interrupted   130 or 143: a signal asked for the end
     └── TrialError        no whole reply came, or none could be judged: recorded, never printed as a failure of the kit
@@ -46,6 +47,14 @@ class Surroundings(KitError):
 
 class NoServer(Surroundings):
     """Nobody answers at the address of a system's server; who knows the command adds the one that needs none."""
+
+
+class NoModel(Surroundings):
+    """The server has no such model; `instead` is a system that it has, for the command that asks that one."""
+
+    def __init__(self, message: str, instead: str | None = None) -> None:
+        super().__init__(message)
+        self.instead = instead
 
 
 class BrokenOff(Surroundings):

@@ -18,6 +18,8 @@ HEAD_BYTES = 2**18
 _FIRST_KEY = re.compile(rb'\s*\{\s*"([a-z_]+)"\s*:')
 _CLOSING = re.compile(rb',"sum":"[0-9a-f]{16}"\}\r?$', re.MULTILINE)
 
+_TASK = re.compile(rb'"task":\s*\{\s*"module":\s*"([A-Za-z0-9_.]+)"')
+
 
 class Kind(StrEnum):
     """The files there are; the value is how one is called in a sentence."""
@@ -72,7 +74,8 @@ def _mend(path: Path, kind: Kind | None, wanted: Kind) -> str:
     name = shell_word(str(path))
     if wanted is Kind.RUN_RECORD and kind in (Kind.LOG, Kind.RECORDING):
         out = shell_word(os.path.join("runs", f"{path.stem}.json"))
-        return f"judge it first: python3 harness.py run --system {shell_word(f'replay:{path}')} --out {out}"
+        command = f"python3 harness.py run{_task_in(path)} --system {shell_word(f'replay:{path}')} --out {out}"
+        return f"judge it first (with --cases FILE if its cases are not in cases.json): {command}"
     if wanted is Kind.RUN_RECORD and kind in (Kind.REPORT, Kind.GATE, Kind.PAGE):
         return "give the run records it was made of, as python3 harness.py run writes them"
     if wanted is Kind.RECORDING and kind is Kind.RUN_RECORD:
@@ -80,6 +83,12 @@ def _mend(path: Path, kind: Kind | None, wanted: Kind) -> str:
     if wanted is Kind.DIGESTS and kind is Kind.LOG:
         return f"python3 outputs_digest.py {name} prints its digest"
     return _WHERE_FROM[wanted]
+
+
+def _task_in(path: Path) -> str:
+    """` --task MODULE` for the task of a log or a recording, where its beginning names it; else nothing."""
+    found = _TASK.search(beginning(path))
+    return "" if found is None else f" --task {shell_word(found[1].decode('utf-8', 'replace'))}"
 
 
 _WHERE_FROM = {

@@ -59,21 +59,24 @@ def is_log(path: Path) -> bool:
     return not head or kind_in(head) is Kind.LOG
 
 
-def fitted(recording: Recording, place: str, task: Task, cases: Sequence[Case], trials: int | None) -> Recording:
+def fitted(
+    recording: Recording, place: str, task: Task, cases: Sequence[Case], trials: int | None, record: str = "",
+) -> Recording:
     """The recording cut to `trials` (None: all), if it is one of these cases as the task asks them now.
 
-    `cases` are those of one split, `place` names the file in errors. Raises Unusable by name for missing cases,
+    `cases` are those of one split, `place` names the file in errors, `record` are the flags that bench.py needs besides
+    those that the recording tells. Raises Unusable by name for missing cases,
     another split, more trials than recorded, and cases whose `ask` differs.
     """
     _check_split(recording, place, cases)
-    _check_cases(recording, place, cases)
-    _check_asks(recording, place, task, cases)
+    _check_cases(recording, place, cases, record)
+    _check_asks(recording, place, task, cases, record)
     if trials is None or trials == recording.trials:
         return recording
     if trials > recording.trials:
         raise Unusable(f"{place}: it holds {count_of(recording.trials, 'trial')} of every case, not {trials}; "
                        f"give --trials {recording.trials} or fewer, or record more: "
-                       f"{_bench(recording, place)} --trials {trials}")
+                       f"{_bench(recording, place, record)} --trials {trials}")
     return replace(recording, trials=trials, cases=tuple(
         replace(case, trials=case.trials[:trials]) for case in recording.cases))
 
@@ -84,27 +87,27 @@ def _check_split(recording: Recording, place: str, cases: Sequence[Case]) -> Non
                        f"{shown_line(cases[0].split, 60)}; give --split {shown_line(recording.split, 60)}")
 
 
-def _check_cases(recording: Recording, place: str, cases: Sequence[Case]) -> None:
+def _check_cases(recording: Recording, place: str, cases: Sequence[Case], record: str) -> None:
     recorded, wanted = {case.id for case in recording.cases}, {case.id for case in cases}
     missing = [case.id for case in cases if case.id not in recorded]
     if missing:
         raise Unusable(f"{place}: it has no {cases_named(missing)}; record what is missing: "
-                       f"{_bench(recording, place)}, or give the cases it was recorded with")
+                       f"{_bench(recording, place, record)}, or give the cases it was recorded with")
     gone = [case.id for case in recording.cases if case.id not in wanted]
     if gone:
         raise Unusable(f"{place}: {cases_named(gone)} of it {'is' if len(gone) == 1 else 'are'} not among the cases "
                        "any more; give the cases it was recorded with")
 
 
-def _check_asks(recording: Recording, place: str, task: Task, cases: Sequence[Case]) -> None:
+def _check_asks(recording: Recording, place: str, task: Task, cases: Sequence[Case], record: str) -> None:
     asks = {case.id: case.ask for case in recording.cases}
     changed = [case.id for case in cases if prompt_of(task, case).ask != asks[case.id]]
     if changed:
         raise Unusable(f"{place}: the prompt or schema of {cases_named(changed)} has changed since it was recorded; "
-                       f"put it back, or record again: {_bench(recording, place)} --changed rerun")
+                       f"put it back, or record again: {_bench(recording, place, record)} --changed rerun")
 
 
-def _bench(recording: Recording, place: str) -> str:
+def _bench(recording: Recording, place: str, record: str) -> str:
     """The command that records more; it names the modules, for a log does not have them imported."""
     task, system = shell_word(recording.task.module), shell_word(recording.system)
-    return f"python3 bench.py --task {task} --system {system} --log {log_beside(Path(place))}"
+    return f"python3 bench.py --task {task} --system {system} --log {log_beside(Path(place))}{record}"

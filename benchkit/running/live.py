@@ -14,7 +14,7 @@ from typing import TextIO
 
 from benchkit.basics.clock import Budget, Clock, StopWish, signals_as_wish
 from benchkit.basics.command import Command
-from benchkit.basics.errors import BrokenOff, Interrupted, NoServer, Surroundings, Unusable
+from benchkit.basics.errors import BrokenOff, Interrupted, NoModel, NoServer, Surroundings, Unusable
 from benchkit.basics.names import word_for
 from benchkit.basics.values import JSON, Case
 from benchkit.disk.appending import refuse_link
@@ -101,7 +101,7 @@ def order_of(wish: Wish, task: Task, edges: Edges, log: TrialLog | None) -> Orde
         budget=Budget(edges.start, wish.budget_s), timeout_s=wish.timeout_s, command=wish.command,
         hardware=wish.hardware, selection=wish.selection, rerun_changed=wish.rerun_changed,
         accept_damage=wish.accept_damage, parallel=wish.parallel,
-        lanes=lanes, without_server=_baseline(wish.command, task),
+        lanes=lanes, without_server=_baseline(wish, task, log),
         probe=(lambda: None) if wish.unchecked else partial(refuse_raising, task, cases, wish.command.beside(
             "harness.py", "check", "--task", task.module, "--cases", wish.cases)))
 
@@ -127,10 +127,16 @@ def _who_answers(
     return load_system(wish.system, options, folders), None
 
 
-def _baseline(command: Command, task: Task) -> Command:
-    """The command that asks a baseline: one of the task that sees no labels, or else one that fits any task."""
+def _baseline(wish: Wish, task: Task, log: TrialLog | None) -> Command:
+    """The command that asks a baseline: one of the task that sees no labels, or else one that fits any task.
+
+    It says what was given of what is asked, and what the log said in its place: a baseline has another log.
+    """
     name = next((name for name in task.baselines if name not in task.sees_labels), "most-common")
-    return command.only("--task", "--cases").having("--system", f"baselines:{name}")
+    command = wish.command.only("--task", "--cases", "--split", "--trials", "--case", "--limit")
+    if log is not None:
+        command = command.having("--split", wish.split).having("--trials", str(wish.trials))
+    return command.having("--system", f"baselines:{name}")
 
 
 def record_live(order: Order, log: TrialLog | None, edges: Edges, verdicts: Verdicts) -> Ended:
@@ -150,6 +156,11 @@ def record_live(order: Order, log: TrialLog | None, edges: Edges, verdicts: Verd
             raise Surroundings(f"{error}; {_recorded(order.log)}; go on with: {order.command}") from error
         except NoServer as error:
             offer = f", or run without a model: {order.without_server}" if order.without_server else ""
+            raise Surroundings(f"{error}{offer}") from error
+        except NoModel as error:
+            # a log that is there already is another system's
+            command = order.command if log is None else order.command.without("--log").without("--out")
+            offer = f"; or: {command.having('--system', error.instead)}" if error.instead else ""
             raise Surroundings(f"{error}{offer}") from error
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchkit.basics.command import shell_word
 from benchkit.basics.errors import Unusable
 from benchkit.basics.hiding import Hidden
 from benchkit.basics.names import shown_line
@@ -43,8 +42,8 @@ def load_system(name: str, options: SystemOptions, folders: Sequence[Path], give
     """The system of that name, not opened yet. Raises Unusable, naming it as it was given."""
     module_name, rest = split_name(name, given_as)
     if module_name == "replay":
-        raise Unusable(f"{given_as} {shown_line(name)}: a replay is judged, not recorded: "
-                       f"python3 harness.py run --system {shell_word(name)}")
+        raise Unusable(f"{given_as} {shown_line(name)}: a replay is judged, not recorded: give python3 harness.py run "
+                       f"this --system, with the --task and --cases it was recorded with")
     if is_baseline(name):
         return baseline_system(rest, options)
     if module_name == "ollama":

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchkit.basics.command import Command, shell_word
-from benchkit.basics.errors import Surroundings, TrialError, Unusable
+from benchkit.basics.command import shell_word
+from benchkit.basics.errors import NoModel, Surroundings, TrialError, Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Message, Reply, Request
 from benchkit.network.asking import ask
@@ -88,7 +88,7 @@ class OllamaSystem:
             raise Surroundings(f"the server at {self._client.where} does not list its models: {error}") from None
         served = find(models, self._model.tag)
         if served is None:
-            raise Surroundings(self._not_installed(models))
+            raise NoModel(self._not_installed(models), self._installed_instead(models))
         self._check_digest(served)
         if served.remote:
             self._check_cloud(f"at {shown_line(served.remote, 80)}")
@@ -161,15 +161,12 @@ class OllamaSystem:
         more = f" and {len(names) - _MOST_NAMES_SHOWN} more" if len(names) > _MOST_NAMES_SHOWN else ""
         there = ", ".join(names[:_MOST_NAMES_SHOWN]) + more or "none"
         return (f"the server at {self._client.where} has no model {self._model.tag} (installed: {there}): "
-                f"get it with `ollama pull {shell_word(self._model.tag)}`{self._installed_instead(models)}")
+                f"get it with `ollama pull {shell_word(self._model.tag)}`")
 
-    def _installed_instead(self, models: tuple[Served, ...]) -> str:
-        """The end of a sentence: the command with the first installed model whose prompts stay on the server."""
+    def _installed_instead(self, models: tuple[Served, ...]) -> str | None:
+        """The system of the first installed model whose prompts stay on the server."""
         tags = [model.tag for model in models if not model.runs_elsewhere]
-        if not tags or not self._around.has_flags:
-            return ""
-        host = () if self._around.host is None else ("--host", self._around.host)
-        return f"; or: {Command('bench.py', ('--system', f'{self._model.module}:{tags[0]}', *host))}"
+        return f"{self._model.module}:{tags[0]}" if tags and self._around.has_flags else None
 
     def _check_digest(self, served: Served) -> None:
         tag, pin = self._model.tag, self._model.digest
