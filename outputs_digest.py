@@ -179,7 +179,8 @@ def check_text(found: "LogCheck") -> str:
 
     equal = ", ".join(map(shown_line, found.equal))
     others = [f"; {told(one)}" for one in found.differences if one.different]
-    ran = f"{found.name}: {count_of(found.ran, 'trial')}"
+    errors = f" ({found.errors:,} ended in an error)" if found.errors else ""
+    ran = f"{found.name}: {count_of(found.ran, 'trial')}{errors}"
     if found.equal:
         return f"{ran}, equal to {equal}{''.join(others)}"
     return f"{ran}, equal to no entry; nearest {told(found.nearest)}, the first is {trial_text(found.nearest.first)}"
@@ -195,13 +196,13 @@ def trial_text(trial: "TrialOf | None") -> str:
 # ------------------------------------------------------------------------------------------------ compare
 
 def compare(options: argparse.Namespace) -> int:
-    """`--compare A B`: exit code 1 if a trial that both have differs."""
+    """`--compare A B`: exit code 1 if a trial that both have differs: in its output, or in how it ended."""
     from benchkit.basics.errors import Unusable
     from benchkit.recordings.digest_comparison import compare as compared
 
     first, second = sides_of(options.compare, options)
     comparison = compared(first, second)
-    if not comparison.compared:
+    if not comparison.compared + comparison.errors.counted:
         raise Unusable(f"{first.name} and {second.name} have no trial in common"
                        f"{' that was asked the same' if comparison.other_asks else ''}; there is nothing to compare")
     for line in comparison_text(comparison, first.name, second.name):
@@ -252,10 +253,11 @@ def comparison_text(found: "DigestComparison", first: str, second: str) -> "Iter
     from benchkit.basics.names import count_of, shown_line
 
     a, b = shown_line(first), shown_line(second)
-    equal = count_of(found.compared, "trial that both have is equal", "trials that both have are equal")
-    yield f"{a} and {b}: {found.compared - found.different:,} of {equal}"
+    equal = count_of(found.compared, "output that both have is equal", "outputs that both have are equal")
+    yield f"{a} and {b}: {sum(group.equal for group in found.groups.values()):,} of {equal}"
     for name, group in found.groups.items():
         yield f"  {name}: {group.equal} of {group.compared} equal{in_brackets(group.share)}"
+    yield from (f"  {text}" for text in found.errors.texts(a, b))
     if found.only_first or found.only_second:
         yield f"  on one side only: {count_of(found.only_first, 'trial')} of {a}, {found.only_second:,} of {b}"
     if found.other_asks:

@@ -41,6 +41,22 @@ class Comparing(unittest.TestCase):
             self.assertIn(word, told.stderr)
 
 
+class TheSameSystem(Comparing):
+    def test_errors_are_counted_apart_from_outputs_on_both_sides_and_on_one(self) -> None:
+        told = self.compare({"A": "+++t", "B": "ttut"}, {"A": "+-tt", "B": "tttt"}, "--allow-incomplete", "--out",
+                            "gate.json")
+        for line in ("outputs       warm: 1 of 1 (100.0 %) equal, and 0 of 1 (0.0 %) verdicts",
+                     "5 trials ended in an error on both sides, 4 with the same type",
+                     "1 trial ended in an error in the candidate only\n",
+                     "parting       first in trial 3 of A (warm), where a side has no output"):
+            self.assertIn(line, told.stdout)
+        repeat = json.loads((self.folder / "gate.json").read_text(encoding="utf-8"))["comparison"]["repeat"]
+        self.assertEqual(({"both": 5, "same_type": 4, "only_base": 0, "only_candidate": 1}, ["warm", "cold"]),
+                         (repeat["errors"], list(repeat["outputs"])))
+        self.assertIn("  outputs       no trial gave one on both sides\n",
+                      self.compare({"A": "tt"}, {"A": "tt"}, "--strict").stdout)
+
+
 class TheAnswer(Comparing):
     def test_a_regression_is_exit_1(self) -> None:
         told = self.compare(BETTER, WORSE)

@@ -7,13 +7,14 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from benchkit.basics.values import Outcome
 from benchkit.recordings.converting import recording_of
 from benchkit.recordings.digests import digests_of
 from benchkit.recordings.recording import keep_recording
 from benchkit.trial_log.reader import read_log
 from tests.doors import Told, door
 from tests.logs_samples import Session, altered, broken, put_log
-from tests.recordings_samples import mixed_outcomes, reply, toy
+from tests.recordings_samples import failure, mixed_outcomes, reply, toy
 from tests.river import typed_in
 from tests.test_tasks_task import InAFolder
 
@@ -80,7 +81,8 @@ class KeepingAndChecking(AtTheDoor):
 
     def test_an_entry_is_kept_and_passes(self) -> None:
         self.assertEqual(Told(0, "recordings.json: entry 1, first: robot\n", ""), self.keep("robot.jsonl", "first"))
-        self.assertEqual(Told(0, "robot: 6 trials, equal to first\n", ""), self.digest("--check", "recordings.json"))
+        self.assertEqual(Told(0, "robot: 6 trials (2 ended in an error), equal to first\n", ""),
+                         self.digest("--check", "recordings.json"))
 
     def test_an_existing_label_is_refused_and_nothing_is_changed(self) -> None:
         self.keep("robot.jsonl", "first")
@@ -98,15 +100,15 @@ class KeepingAndChecking(AtTheDoor):
         self.keep("again/robot.jsonl", "another machine")
         self.keep("robot.jsonl", "this machine")
         told = self.digest("--check", "recordings.json")
-        words = "robot: 6 trials, equal to this machine; another machine: 1 trial differs\n"
+        words = "robot: 6 trials (2 ended in an error), equal to this machine; another machine: 1 trial differs\n"
         self.assertEqual(Told(0, words, ""), told)
 
     def test_one_altered_character_is_named_with_case_and_trial(self) -> None:
         self.keep("robot.jsonl", "first")
         altered(self.log, FIRST_TRIAL_LINE, output="yeS")
         told = self.digest("--check", "recordings.json")
-        self.assertEqual(Told(1, "robot: 6 trials, equal to no entry; nearest first: 1 trial differs, the first is "
-                                 "case two, trial 1\n", ""), told)
+        self.assertEqual(Told(1, "robot: 6 trials (2 ended in an error), equal to no entry; nearest first: 1 trial "
+                                 "differs, the first is case two, trial 1\n", ""), told)
 
     def test_a_log_that_is_not_beside_the_file_is_refused(self) -> None:
         self.keep("robot.jsonl", "first")
@@ -126,11 +128,29 @@ class Comparing(AtTheDoor):
     def test_equal_recordings_are_equal(self) -> None:
         keep_recording(self.folder / "robot.json", recording_of(read_log(self.log), None))
         self.assertEqual(Told(0, (
-            "robot.jsonl and robot.json: 6 of 6 trials that both have are equal\n"
-            "  warm: 4 of 4 equal (100.0 %)\n"
+            "robot.jsonl and robot.json: 4 of 4 outputs that both have are equal\n"
+            "  warm: 2 of 2 equal (100.0 %)\n"
             "  cold: 2 of 2 equal (100.0 %)\n"
+            "  2 trials ended in an error on both sides, 2 with the same type\n"
             "  equal pairs of outputs inside a case, without cold trials: robot.jsonl n/a, robot.json n/a\n"),
             ""), self.digest("--compare", "robot.jsonl", "robot.json"))
+
+    def test_errors_are_no_equal_outputs_but_an_error_beside_an_output_or_another_error_is_a_difference(self) -> None:
+        lost, both = [failure("BrokenReply", None)] * 2, "  6 trials ended in an error on both sides, "
+        last: tuple[tuple[str, Outcome, int, list[str]], ...] = (
+            ("a", lost[0], 0, ["0 of 0 outputs that both have are equal", f"{both}6 with the same type"]),
+            ("types", failure(), 1, ["0 of 0 outputs that both have", f"{both}5 with the same type",
+                                     "the first that differs: case three, trial 3"]),
+            ("one", reply("no"), 1, ["  5 trials ended in an error on both sides, 5 with the same type\n",
+                                     "  1 trial ended in an error in a.jsonl only\n"]))
+        for name, outcome, code, lines in last:
+            put_log(self.folder / f"{name}.jsonl", self.task, self.cases,
+                    {"two": [*lost, lost[0]], "three": [*lost, outcome]})
+            told = self.digest("--compare", "a.jsonl", f"{name}.jsonl")
+            with self.subTest(name):
+                self.assertEqual((code, ""), (told.code, told.stderr))
+                self.assertEqual([], [line for line in lines if line not in told.stdout], told.stdout)
+                self.assertNotIn("warm", told.stdout.partition("differs")[0])
 
     def test_the_first_difference_is_shown_where_the_texts_part(self) -> None:
         self.other("again")

@@ -20,7 +20,7 @@ from benchkit.basics.values import JSON
 from benchkit.disk.file_kinds import Kind, refuse_another_kind
 from benchkit.disk.whole_files import open_to_read, read_json, write_whole
 from benchkit.recordings.digest_lists import DIGEST, outline_of
-from benchkit.recordings.digests import LogDigests, TrialOf, digests_of, without_tail
+from benchkit.recordings.digests import ERROR, LogDigests, TrialOf, digests_of, without_tail
 from benchkit.recordings.recording import Recording
 
 BOOK_VERSION = 1
@@ -51,10 +51,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class LogCheck:
-    """A log held against all entries of its name. It passes if it equals one of them."""
+    """A log held against all entries of its name. It passes if it equals one. `errors` of `ran` gave no output."""
 
     name: str
     ran: int
+    errors: int
     differences: tuple[Difference, ...]
 
     @property
@@ -81,15 +82,16 @@ def check_log(name: str, digests: LogDigests, entries: Sequence[Entry]) -> LogCh
     """Hold a log against every entry that has its name, in one pass over all; there is at least one."""
     distances = [_Distance(entry.label, entry.logs[name], digests) for entry in entries if name in entry.logs]
     kept = [distance.kept.trials for distance in distances]
-    ran = 0
+    ran = errors = 0
     for case in dict.fromkeys(case for trials in (digests.trials, *kept) for case in trials):
         all_sides = (trials.get(case, ()) for trials in (digests.trials, *kept))
         for number, (here, *others) in enumerate(zip_longest(*all_sides), 1):
             ran += here is not None
+            errors += here is not None and here.startswith(ERROR)
             for distance, there in zip(distances, others, strict=True):
                 if here != there:
                     distance.take(TrialOf(number, case), there is not None)
-    return LogCheck(name, ran, tuple(distance.difference() for distance in distances))
+    return LogCheck(name, ran, errors, tuple(distance.difference() for distance in distances))
 
 
 class _Distance:

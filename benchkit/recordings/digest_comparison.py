@@ -3,6 +3,7 @@
 Cold and warm trials are kept apart, since real servers answer a prompt that is not in their cache otherwise. An
 entry of recordings.json does not say which trials were cold; then the other side's word is taken. Trials are taken
 from both sides in step, and of those taken no more is kept than the digests of one case, counted.
+Errors are no outputs: trials that ended in one are counted apart.
 What does not live here: the formulas (statistics/agreement.py), and verdicts (reports/).
 """
 from __future__ import annotations
@@ -16,6 +17,7 @@ from itertools import zip_longest
 from benchkit.basics.differences import Difference, differences
 from benchkit.basics.values import JSON, Reply
 from benchkit.recordings.digests import ERROR, LogDigests, TrialOf, trial_digest
+from benchkit.recordings.error_pairs import ErrorPairs, error_pairs
 from benchkit.recordings.recording import RecordedTrial, Recording
 from benchkit.statistics.agreement import Agreement, equal_pairs_share, mean_share, parting_index
 
@@ -31,6 +33,11 @@ class _Answer:
     digest: str
     is_cold: bool | None
     output: str | None
+
+    @property
+    def error(self) -> str | None:
+        """The digest if it is that of an error, which names its type."""
+        return self.digest if self.digest.startswith(ERROR) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +78,8 @@ class Parting:
 class DigestComparison:
     """What two sides have in common.
 
-    `groups` holds only those of GROUPS that have trials. `only_first` and `only_second` count trials that ran on
+    `groups` holds only those of GROUPS in which both sides gave outputs. `errors` are trials that ran on both sides and
+    gave none on one of them, or on either. `only_first` and `only_second` count trials that ran on
     one side only. `parted_at` counts outputs that differ by the index of the first character in which they do.
     `self_first` and `self_second` are the shares of equal pairs of outputs inside a case, over the
     trials that gave one and are not cold. `settings` and `circumstances` (hardware and environment of the last
@@ -80,6 +88,7 @@ class DigestComparison:
     """
 
     groups: Mapping[str, Agreement[TrialOf]]
+    errors: ErrorPairs
     parting: Parting | None
     parted_at: Counter[int]
     only_first: int
@@ -93,13 +102,13 @@ class DigestComparison:
 
     @property
     def compared(self) -> int:
-        """Trials that ran on both sides."""
+        """Trials that gave an output on both sides."""
         return sum(group.compared for group in self.groups.values())
 
     @property
     def different(self) -> int:
-        """Trials whose outputs differ."""
-        return sum(group.compared - group.equal for group in self.groups.values())
+        """Trials that ran on both sides and are not the same there: outputs, or how they ended."""
+        return sum(group.compared - group.equal for group in self.groups.values()) + self.errors.different
 
 
 def compare(first: Side, second: Side) -> DigestComparison:
@@ -112,7 +121,8 @@ def compare(first: Side, second: Side) -> DigestComparison:
         if case not in left_out:
             found.take_case(case, left.get(case, iter(())), right.get(case, iter(())))
     return DigestComparison(
-        found.agreements(), None if found.first is None else _parting(first, second, found.first, found.first_group),
+        found.agreements(), error_pairs(found.errors),
+        None if found.first is None else _parting(first, second, found.first, found.first_group),
         found.parted_at, found.left.alone, found.right.alone,
         mean_share(found.left.shares), mean_share(found.right.shares),
         first.digests.settings_sha256 == second.digests.settings_sha256,
@@ -146,7 +156,7 @@ class _OneSide:
         if answer is None:
             return
         self.alone += other is None
-        if not answer.is_cold and not answer.digest.startswith(ERROR):
+        if not answer.is_cold and answer.error is None:
             self._outputs[bytes.fromhex(answer.digest)] += 1
 
     def end_case(self) -> None:
@@ -162,6 +172,7 @@ class _Found:
         self.first: TrialOf | None = None
         self.first_group = ""
         self.parted_at = Counter[int]()
+        self.errors = Counter[tuple[str | None, str | None]]()
         self._groups = {name: _Group() for name in GROUPS}
 
     def take_case(self, case: str, left: Iterator[_Answer | None], right: Iterator[_Answer | None]) -> None:
@@ -176,7 +187,10 @@ class _Found:
     def _compare(self, trial: TrialOf, one: _Answer, other: _Answer) -> None:
         name = _group(one.is_cold, other.is_cold)
         is_equal = one.digest == other.digest
-        self._groups[name].take(trial, is_equal)
+        if one.error is None and other.error is None:
+            self._groups[name].take(trial, is_equal)
+        else:
+            self.errors[one.error, other.error] += 1
         if one.output is not None and other.output is not None and not is_equal:
             self.parted_at[parting_index(one.output, other.output) or 0] += 1
         if not is_equal and _is_before(trial, self.first):

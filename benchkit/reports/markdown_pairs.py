@@ -136,6 +136,7 @@ def _repeat(repeat: Repeat) -> Iterator[Markdown]:
     for one in repeat.repetitions:
         yield own(f"{one.warmth} trials: {share(one.outputs.equal, one.outputs.compared)} outputs and "
                   f"{share(one.verdicts.equal, one.verdicts.compared)} verdicts are equal")
+    yield from map(own, repeat.errors.texts("the base", "the candidate"))
 
 
 def _cases(title: str, cases: Sequence[CaseDifference], most: int) -> Markdown:

@@ -145,6 +145,9 @@ def _repeat_facts(repeat: Repeat | None) -> Iterator[tuple[str, str]]:
         yield "outputs", (
             f"{one.warmth}: {share(one.outputs.equal, one.outputs.compared)} equal, and "
             f"{share(one.verdicts.equal, one.verdicts.compared)} verdicts")
+    if not repeat.repetitions:
+        yield "outputs", "no trial gave one on both sides"
+    yield from (("", text) for text in repeat.errors.texts("the base", "the candidate"))
     if repeat.only_base or repeat.only_candidate:
         yield "", (
             f"{count_of(repeat.only_base, 'trial')} ran in the base only, {repeat.only_candidate:,} in the candidate "
@@ -152,8 +155,9 @@ def _repeat_facts(repeat: Repeat | None) -> Iterator[tuple[str, str]]:
     yield "by itself", (
         f"two warm outputs of one case are equal in {_percent(repeat.self_base)} of pairs inside the base, "
         f"{_percent(repeat.self_candidate)} inside the candidate")
-    yield "parting", ("no output differs: an observation, not a promise" if repeat.parting is None
-                      else _parting(repeat.parting))
+    if repeat.repetitions or repeat.parting is not None:
+        yield "parting", ("no output differs: an observation, not a promise" if repeat.parting is None
+                          else _parting(repeat.parting))
 
 
 def _percent(value: Fraction | None) -> str:
@@ -165,7 +169,7 @@ def _parting(parting: Parting) -> str:
     verdicts = f"verdicts {parting.base.verdict} and {parting.candidate.verdict}"
     at = parting.character
     if at is None or parting.base.output is None or parting.candidate.output is None:
-        return f"{where}, where one has no output; {verdicts}"
+        return f"{where}, where a side has no output; {verdicts}"
     return (f"{where}, at character {at + 1}: {_piece(parting.base.output, at)} in the base, "
             f"{_piece(parting.candidate.output, at)} in the candidate; {verdicts}")
 

@@ -1,12 +1,13 @@
 """Two recordings of one system: did anything change in these same cases, and do the same outputs come again?
 
 Cold and warm trials are kept apart, for a server answers a prompt that is not in its cache otherwise. Outputs are
-compared as whole texts, which is what their digests stand for; errors by their type, as their digests are.
+compared as whole texts, which is what their digests stand for; trials that ended in an error are counted apart.
 What does not live here: the formulas (statistics/agreement.py, paired.py), and recordings without verdicts
 (recordings/digest_comparison.py).
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +15,8 @@ from hashlib import blake2b
 from itertools import zip_longest
 
 from benchkit.basics.canonical import canonical
-from benchkit.recordings.digests import ERROR, TrialOf
+from benchkit.recordings.digests import TrialOf
+from benchkit.recordings.error_pairs import ErrorPairs, error_pairs
 from benchkit.recordings.run_record import Result, RunRecord
 from benchkit.reports.case_differences import CaseDifference
 from benchkit.statistics.agreement import Agreement, equal_pairs_share, parting_index
@@ -25,7 +27,7 @@ WARMTHS = ("warm", "cold", "cold on one side only")
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """The trials of one of WARMTHS that ran on both sides: equal outputs, and equal verdicts where both have one."""
+    """The trials of one of WARMTHS with an output on both sides: equal ones, and equal verdicts where both have one."""
 
     warmth: str
     outputs: Agreement[TrialOf]
@@ -56,6 +58,7 @@ class Repeat:
 
     p: Fraction
     repetitions: tuple[Repetition, ...]
+    errors: ErrorPairs
     only_base: int
     only_candidate: int
     self_base: Fraction | None
@@ -136,6 +139,7 @@ class _RepeatCount:
         self._only_base = self._only_candidate = 0
         self._outputs = {warmth: _AgreementCount() for warmth in WARMTHS}
         self._verdicts = {warmth: _AgreementCount() for warmth in WARMTHS}
+        self._errors = Counter[tuple[str | None, str | None]]()
         self._self_base: list[Fraction | None] = []
         self._self_candidate: list[Fraction | None] = []
         self._apart: _Apart | None = None
@@ -160,8 +164,12 @@ class _RepeatCount:
             self._only_candidate += right is not None
 
     def _take_both(self, place: _Place, left: Result, right: Result) -> None:
-        warmth, is_equal = _warmth(left, right), _text(left) == _text(right)
-        self._outputs[warmth].take(place, is_equal)
+        warmth, errors = _warmth(left, right), (_error(left), _error(right))
+        is_equal = left.output == right.output and errors[0] == errors[1]
+        if errors == (None, None):
+            self._outputs[warmth].take(place, is_equal)
+        else:
+            self._errors[errors] += 1
         if left.error is None and right.error is None:
             self._verdicts[warmth].take(place, left.verdict == right.verdict)
         if not is_equal and (self._apart is None or place < self._apart.place):
@@ -171,7 +179,8 @@ class _RepeatCount:
         """What was counted; `p` is that of the within-case permutation of labels."""
         found = (Repetition(warmth, self._outputs[warmth].agreement(), self._verdicts[warmth].agreement())
                  for warmth in WARMTHS)
-        return Repeat(p, tuple(one for one in found if one.outputs.compared), self._only_base, self._only_candidate,
+        return Repeat(p, tuple(one for one in found if one.outputs.compared), error_pairs(self._errors),
+                      self._only_base, self._only_candidate,
                       _mean_of_known(self._self_base), _mean_of_known(self._self_candidate),
                       None if self._apart is None else _parting(self._apart))
 
@@ -184,9 +193,9 @@ def _is_run(result: Result | None) -> bool:
     return result is not None and (result.error is None or result.error.type != "NotRun")
 
 
-def _text(result: Result) -> str:
-    # a mark before outputs, so that none of them equals an error
-    return "=" + result.output if result.output is not None else f"{ERROR}{result.error.type if result.error else ''}"
+def _error(result: Result) -> str | None:
+    """Why there is no output; None where there is one, which a check that raised leaves, too."""
+    return None if result.error is None or result.output is not None else result.error.type
 
 
 def _warmth(base: Result, candidate: Result) -> str:

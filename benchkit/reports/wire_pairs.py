@@ -23,6 +23,8 @@ or, with "not_compared": [],
                   test, for equal numbers of judged trials
      "latency": {"warm": {"base": {"n", "p50", "censored"}, "candidate": {...}, "ratio"}, "cold": {...}},
      "repeat": null | {"p", "outputs": {"warm": {"compared", "equal", "verdicts_compared", "verdicts_equal"}, ...},
+                       "errors": {"both", "same_type", "only_base", "only_candidate"},    only where there are any:
+                       trials that ended in one; "outputs" are those that both sides have
                        "only_base", "only_candidate", "self_base", "self_candidate",
                        "parting": null | {"case", "trial", "warmth", "character", "base_verdict",
                                           "candidate_verdict"}},
@@ -35,6 +37,7 @@ a figure means (comparison.py).
 from __future__ import annotations
 
 from benchkit.basics.values import JSON
+from benchkit.recordings.error_pairs import ErrorPairs
 from benchkit.reports.case_differences import CaseDifference, Outcome
 from benchkit.reports.case_rows import CaseRow
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
@@ -156,9 +159,17 @@ def _median_fields(column: LatencyColumn) -> dict[str, JSON]:
 def _repeat_fields(repeat: Repeat) -> dict[str, JSON]:
     return {"p": probability_figure(repeat.p),
             "outputs": {one.warmth: _repetition_fields(one) for one in repeat.repetitions},
+            **_error_fields(repeat.errors),
             "only_base": repeat.only_base, "only_candidate": repeat.only_candidate,
             "self_base": figure(repeat.self_base), "self_candidate": figure(repeat.self_candidate),
             "parting": None if repeat.parting is None else _parting_fields(repeat.parting)}
+
+
+def _error_fields(errors: ErrorPairs) -> dict[str, JSON]:
+    if not errors.counted:
+        return {}
+    return {"errors": {"both": errors.both, "same_type": errors.same_type, "only_base": errors.only_first,
+                       "only_candidate": errors.only_second}}
 
 
 def _repetition_fields(one: Repetition) -> dict[str, JSON]:
