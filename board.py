@@ -139,7 +139,49 @@ def main(argv: "list[str] | None" = None) -> int:
     options = parser().parse_args(argv)
     options.start = start
     options.words = (door.typed("board.py", argv), *(sys.argv[1:] if argv is None else argv))
-    return door.run("board.py", lambda: options.story(options))
+    return door.run("board.py", lambda: tell(options))
+
+
+def tell(options: argparse.Namespace) -> int:
+    """Tell the story that the flags ask for; a command that an error of it offers names the job as it was typed."""
+    from benchkit.basics.errors import KitError
+    try:
+        code: int = options.story(options)
+        return code
+    except KitError as error:
+        error.args = (as_typed(str(error), options),)
+        raise
+
+
+def as_typed(text: str, options: argparse.Namespace) -> str:
+    """A sentence of the kit: where it offers a command for the job, that names its file as it was typed.
+
+    Of a batch that was named without its job, it is the usual file. The board itself always names that one, for it is
+    the same everywhere.
+    """
+    import re
+
+    from benchkit.basics.command import shell_word
+    from benchkit.boards.job import usual_file
+
+    offered = "JOB"
+    if "job" in options:
+        job = shell_word(options.job)
+        offered += "|" + re.escape(usual_file(os.path.basename(options.job).removesuffix(".toml")))
+    else:
+        job = usual_job(options)
+    return re.sub(rf"\b(board\.py (?:run|begin)) (?:{offered})(?![\w./-])", lambda found: f"{found[1]} {job}", text)
+
+
+def usual_job(options: argparse.Namespace) -> str:
+    """Where the job of the batch that the flags name usually lies; JOB where they name none that can be read."""
+    from benchkit.basics.errors import KitError
+    from benchkit.boards.batch_folders import find_batch
+    from benchkit.boards.job import usual_file
+    try:
+        return usual_file(find_batch(runs(), options.batch).batch.job.name) if "batch" in options else "JOB"
+    except KitError:
+        return "JOB"
 
 
 # --------------------------------------------------------------------------------------------------- run
@@ -170,13 +212,15 @@ def run_job(options: argparse.Namespace) -> int:
     elif options.shard == AUTO:
         refuse_part_of_array(shard, ((papers_of(found.folder, one).log, one) for one in shards_in(found.folder)))
     questions = questions_of(found)
+    # done now: whoever goes on from here must not do it again
+    command = command.minus("--fresh", "--rebuild", "--regen")
     recorded = record_batch(found, pack, questions, systems, wished_of(options, command, shard), edges)
     if shard is not None:
-        code = show_shard(found, shard, recorded, command, asked_in(found, pack, questions))
+        code = show_shard(found, shard, recorded, command, asked_in(found, pack, questions), options)
     else:
         findings, board = settle(examine(found, pack, questions))
-        put_lines(run_lines(findings, recorded, command))
-        code = show(findings, board, options.job)
+        put_lines(run_lines(findings, recorded, command), options)
+        code = show(findings, board, options)
     if recorded.ended.sentence is not None:
         raise Surroundings(recorded.ended.sentence)
     return code
@@ -239,30 +283,21 @@ def wished_of(options: argparse.Namespace, command: "Command", shard: "Shard | N
                   options.rebuild or options.regen, options.accept_damage)
 
 
-def put_lines(lines: "Iterable[str]") -> None:
-    """Lines of the kit on stdout; a command that they offer names the kit as a person would type it here."""
+def put_lines(lines: "Iterable[str]", options: argparse.Namespace) -> None:
+    """Lines of the kit on stdout; a command that they offer names kit and job as a person would type it here."""
     for line in lines:
-        door.put(door.placed(line) + "\n")
+        door.put(door.placed(as_typed(line, options)) + "\n")
 
 
-def show(findings: "Findings", board: "Board", job: "str | None" = None) -> int:
-    """How the trace stands, the ranking in short, and where the board is; exit code 1 if the trace does not hold.
-
-    `job` is its file as it was typed. The board itself names it where it usually lies, for it is the same everywhere.
-    """
-    from shlex import quote
-
+def show(findings: "Findings", board: "Board", options: argparse.Namespace) -> int:
+    """How the trace stands, the ranking in short, and where the board is; exit code 1 if the trace does not hold."""
     from benchkit.boards.batch import BOARD_HTML, BOARD_MARKDOWN
     from benchkit.boards.board_text import ranking_lines, verification_lines
-    from benchkit.boards.job import usual_file
     from benchkit.boards.telling import batch_failed_lines, places, repaired_lines
 
     lines = [*verification_lines(findings.verification), *repaired_lines(findings), *batch_failed_lines(findings), "",
-             *ranking_lines(board), ""]
-    for name in (usual_file(findings.found.batch.job.name), "JOB") if job is not None else ():
-        lines = [line.replace(f"board.py run {name}", f"board.py run {quote(str(job))}") for line in lines]
-    put_lines(lines)
-    put_lines([places(findings.found.folder, (BOARD_MARKDOWN, BOARD_HTML))])
+             *ranking_lines(board), "", places(findings.found.folder, (BOARD_MARKDOWN, BOARD_HTML))]
+    put_lines(lines, options)
     return door.DONE if findings.verification.is_consistent else door.NO
 
 
@@ -270,6 +305,7 @@ def show(findings: "Findings", board: "Board", job: "str | None" = None) -> int:
 
 def show_shard(
     found: "FoundBatch", shard: "Shard", recorded: "Recorded", command: "Command", asked: "Asked",
+    options: argparse.Namespace,
 ) -> int:
     """What a shard holds, how its trace stands, and how to go on; exit code 1 if the trace does not hold."""
     from benchkit.boards.batch_shards import papers_of
@@ -281,8 +317,7 @@ def show_shard(
     papers = papers_of(found.folder, shard)
     log = read_log(papers.log)
     verification = verify(log, papers.trace, asked)
-    put_lines(shard_lines(found, log, recorded, command))
-    put_lines(verification_lines(verification))
+    put_lines((*shard_lines(found, log, recorded, command), *verification_lines(verification)), options)
     return door.DONE if verification.is_consistent else door.NO
 
 
@@ -296,7 +331,7 @@ def begin_batch(options: argparse.Namespace) -> int:
     wanted = Wanted(runs(), command_of(options), fresh=True, offline=options.offline)
     found = batch_for(wanted, job, pack_of_job(job, edges.folders), edges)
     refuse_blocked(found)
-    put_lines([shown_path(found.folder)])
+    put_lines([shown_path(found.folder)], options)
     return door.DONE
 
 
@@ -314,8 +349,8 @@ def merge_shards(options: argparse.Namespace) -> int:
     refuse_published(found)
     pack, questions = pack_of_batch(found, door.folders()), questions_of(found)
     merged = merge_batches(found, copies)
-    put_lines(merged_lines(found, merged))
-    return show(*settle(examine(found, pack, questions)))
+    put_lines(merged_lines(found, merged), options)
+    return show(*settle(examine(found, pack, questions)), options)
 
 
 # --------------------------------------------------------------------------------------------------- the others
@@ -343,12 +378,13 @@ def draw_again(options: argparse.Namespace) -> int:
     if found.batch.status == PUBLISHED and not options.accept_altered:
         reasons = reasons_not_published(found, pack)
         if reasons:
-            return refuse(found, reasons, "its batch.json says so, and that does not hold; nothing was written")
+            return refuse(found, reasons, "its batch.json says so, and that does not hold; nothing was written",
+                          options)
     findings = examine(found, pack, questions_of(found, options.accept_altered))
     unmerged = unmerged_line(found)
     if unmerged:
         door.say(unmerged)
-    return show(*settle(findings, keeps_board=found.batch.status == PUBLISHED), options.job)
+    return show(*settle(findings, keeps_board=found.batch.status == PUBLISHED), options)
 
 
 def tell_estimate(options: argparse.Namespace) -> int:
@@ -358,7 +394,8 @@ def tell_estimate(options: argparse.Namespace) -> int:
     from benchkit.boards.telling import estimate_lines
 
     job = job_at(options.job)
-    put_lines(estimate_lines(job, newest_open(runs(), job.name), chosen_systems(job, options.models, offline=False)))
+    put_lines(estimate_lines(job, newest_open(runs(), job.name), chosen_systems(job, options.models, offline=False)),
+              options)
     return door.DONE
 
 
@@ -388,8 +425,9 @@ def judge_again(options: argparse.Namespace) -> int:
     if options.apply:
         refuse_published(found)
     again = recompute(found, pack_of_batch(found, door.folders()), questions_of(found), full=options.full)
-    put_lines(recompute_lines(again, options.apply))
-    return show(*settle(again.findings)) if options.apply else door.DONE
+    settled = settle(again.findings) if options.apply else None
+    put_lines(recompute_lines(again, options.apply), options)
+    return show(*settled, options) if settled else door.DONE
 
 
 def close_batch(options: argparse.Namespace) -> int:
@@ -405,18 +443,19 @@ def close_batch(options: argparse.Namespace) -> int:
     pack = pack_of_job(found.batch.job, edges.folders)
     reasons = reasons_not_to_publish(found, pack)
     if reasons:
-        return refuse(found, reasons, "nothing was written")
+        return refuse(found, reasons, "nothing was written", options)
     findings = publish(found, pack, Wished(command_of(options)), edges)
     if not findings.verification.is_consistent:
-        return refuse(found, map(str, findings.verification.violations), "the baselines ran again, and the batch stays")
+        return refuse(found, map(str, findings.verification.violations), "the baselines ran again, and the batch stays",
+                      options)
     findings, board = settle(findings)
-    put_lines([f"{findings.found.name} is published"])
-    return show(findings, board)
+    put_lines([f"{findings.found.name} is published"], options)
+    return show(findings, board, options)
 
 
-def refuse(found: "FoundBatch", reasons: "Iterable[str]", what_now: str) -> int:
+def refuse(found: "FoundBatch", reasons: "Iterable[str]", what_now: str, options: argparse.Namespace) -> int:
     """A batch is not published: why, line by line."""
-    put_lines([f"{found.name} is not published; {what_now}:", *(f"  {reason}" for reason in reasons)])
+    put_lines([f"{found.name} is not published; {what_now}:", *(f"  {reason}" for reason in reasons)], options)
     return door.NO
 
 
@@ -426,7 +465,8 @@ def list_batches(options: argparse.Namespace) -> int:
     from benchkit.boards.telling import list_lines
 
     # the example lies beside the kit
-    put_lines(list_lines(every_batch(runs()), os.path.join(os.path.dirname(options.words[0]), "jobs", "example.toml")))
+    put_lines(list_lines(every_batch(runs()), os.path.join(os.path.dirname(options.words[0]), "jobs", "example.toml")),
+              options)
     return door.DONE
 
 

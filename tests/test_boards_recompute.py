@@ -53,6 +53,14 @@ class AChangedJudge(BoardDoor):
         self.assertNotIn("its judge changed", self.well("report jobs/tiny.toml"))
         self.assertEqual(self.asked, (self.calls(), self.opened()))
 
+    def test_what_could_not_be_written_is_not_called_written(self) -> None:
+        put_pack(self.home, judges=STRICT)
+        (self.batch() / "board.md").unlink()
+        (self.batch() / "board.md").mkdir()
+        told = self.type(f"recompute {self.batch().name} --apply")
+        self.assertNotEqual(0, told.code, told.stdout)
+        self.assertNotIn("written", told.stdout)
+
     def test_only_tracks_whose_judge_changed_are_judged_again_unless_all_are_asked_for(self) -> None:
         path = self.batch() / "eval.jsonl"
         text = path.read_text()

@@ -303,8 +303,8 @@ class BadInput(BoardDoor):
                 told = self.refused(command)
                 self.assertIn("trace.jsonl: line 3", told)
                 self.assertIn('"model/thought"', told)
-                self.assertIn("put back the file as it was, or begin another batch: python3 board.py run JOB --fresh",
-                              told)
+                self.assertIn("put back the file as it was, or begin another batch: python3 board.py run "
+                              "jobs/tiny.toml --fresh", told)
 
     def test_a_damaged_eval_file_is_told_only_where_it_is_read(self) -> None:
         self.well("run jobs/tiny.toml")

@@ -31,7 +31,8 @@ class Errors(BoardDoor):
         self.mend()
         self.assertIn(" 0 new cells", self.well("run jobs/tiny.toml"))
         told = self.well("run jobs/tiny.toml --retry-errors")
-        self.assertIn(": 2 new cells, 0 of 24 planned cells left\ntrace self-consistent\n", told)
+        self.assertIn(": 2 failed cells asked again: 2 answered, 0 failed again; 0 of 24 planned cells left\n"
+                      "trace self-consistent\n", told)
         self.assertEqual([("T-4", 1, 2), ("T-4", 2, 2)], self.attempts())
         # nothing is erased
         told_of = [line for line in self.lines("responses.jsonl") if line.get("case") == "T-4"]
@@ -42,7 +43,7 @@ class Errors(BoardDoor):
         self.well("run jobs/tiny.toml")
         self.mend()
         told = self.well("run jobs/tiny.toml --retry-errors --limit 1")
-        self.assertIn(": 1 new cell, 0 of 24", told)
+        self.assertIn(": 1 failed cell asked again: 1 answered, 0 failed again; 0 of 24", told)
         self.assertIn("1 of 24 planned cells failed", told)
         self.assertEqual([("T-4", 1, 2)], self.attempts())
 
@@ -52,9 +53,30 @@ class Errors(BoardDoor):
         self.assertIn("  try errors again  python3 board.py run jobs/tiny.toml --shard 1/1 --retry-errors\n", told)
         self.well(f"merge {self.batch().name}")
         self.mend()
-        self.assertIn(": 2 new cells", self.well("run jobs/tiny.toml --retry-errors"))
+        self.assertIn(": 2 failed cells asked again: ", self.well("run jobs/tiny.toml --retry-errors"))
         self.assertIn("24 of 24 planned cells merged, 0 left", self.well(f"merge {self.batch().name}"))
         self.assertEqual([("T-4", 1, 2), ("T-4", 2, 2)], self.attempts())
+
+    def test_what_fails_again_is_told_apart_from_what_is_new(self) -> None:
+        self.well("run jobs/tiny.toml --limit 20")
+        told = self.well("run jobs/tiny.toml --retry-errors --limit 3")
+        self.assertIn(": 2 new cells, 1 failed cell asked again: 0 answered, 1 failed again; 2 of 24 planned cells",
+                      told)
+        # what is left is not what failed: each has its command
+        self.assertIn("\n  go on  python3 board.py run jobs/tiny.toml\n  try errors again  python3 board.py run "
+                      "jobs/tiny.toml --retry-errors\n", told)
+
+    def test_asking_again_where_all_is_published_asks_nobody(self) -> None:
+        self.job(systems='["baselines:even", "robots:good"]')
+        self.well("run jobs/tiny.toml --retry-errors")
+        self.well(f"publish {self.batch().name}")
+        for flag in ("--retry-errors", "--accept-damage", "--rebuild"):
+            with self.subTest(flag):
+                self.assertEqual(
+                    f"board.py: {flag}: runs/tiny/{self.batch().name} is published, and stays as it is, and there is "
+                    "no newer batch; begin another one with python3 board.py run jobs/tiny.toml --fresh\n",
+                    self.refused(f"run jobs/tiny.toml {flag}"))
+        self.assertEqual({"good": 12}, self.calls())
 
     def test_a_judge_that_raises_is_named_with_message_file_and_line(self) -> None:
         put_pack(self.home, judges=JUDGES.replace(
@@ -111,7 +133,7 @@ class Damage(BoardDoor):
         self.damage("responses.jsonl", self.numbers("responses.jsonl", "robots:buyer", "T-3")[0])
         for command in ("run jobs/tiny.toml", "report jobs/tiny.toml"):
             self.assertIn("no whole line (torn or altered), and whole lines follow", self.refused(command))
-            self.assertIn("board.py run JOB --accept-damage", self.refused(command))
+            self.assertIn("python3 board.py run jobs/tiny.toml --accept-damage", self.refused(command))
         asked = self.calls()["buyer"]
         self.assert_mended(1)
         self.assertEqual(asked + 2, self.calls()["buyer"])
@@ -185,6 +207,7 @@ class Damage(BoardDoor):
             with self.subTest(command):
                 told = self.refused(command)
                 self.assertIn("batch.json is gone, and answers are there; put it back, or begin another batch: "
+                              "python3 board.py run jobs/tiny.toml --fresh" if "publish" not in command else
                               "python3 board.py run JOB --fresh", told)
         self.assertIn("unreadable", self.well("list"))
         self.assertIn("24 new cells", self.well("run jobs/tiny.toml --fresh"))
@@ -198,9 +221,60 @@ class Damage(BoardDoor):
                 if data is not None:
                     path.write_bytes(data)
                 told = self.refused("run jobs/tiny.toml")
-                self.assertIn("or make it again: python3 board.py run JOB --rebuild", told)
+                self.assertIn("or make it again: python3 board.py run jobs/tiny.toml --rebuild", told)
                 self.assertIn(": 0 new cells, 0 of 24", self.well("run jobs/tiny.toml --rebuild"))
                 self.assertEqual(self.whole["cases.jsonl"], path.read_bytes())
+
+
+BROKEN_OFF = '''
+from benchkit.basics.errors import NoServer
+from robots import Robot, os
+import signal
+
+
+class Stopped(Robot):
+    def answer(self, request):
+        os.kill(os.getpid(), signal.SIGINT)
+        return super().answer(request)
+
+
+class Away(Robot):
+    def open(self):
+        raise NoServer("nobody answers")
+
+
+def system(name, options):
+    return {"stopped": Stopped, "away": Away}[name]("good")
+'''
+
+
+class GoingOn(BoardDoor):
+    def setUp(self) -> None:
+        super().setUp()
+        (self.home / "broken_off.py").write_text(BROKEN_OFF, encoding="utf-8")
+        self.job(systems='["baselines:even", "broken_off:stopped"]')
+        self.job("away", systems='["baselines:even", "broken_off:away"]')
+
+    def test_no_command_to_go_on_does_again_what_is_done(self) -> None:
+        for command, code, offer in (
+                ("run jobs/tiny.toml --fresh", 130, "go on with: python3 board.py run jobs/tiny.toml\n"),
+                ("run jobs/tiny.toml --rebuild", 130, "go on with: python3 board.py run jobs/tiny.toml\n"),
+                ("run jobs/away.toml --fresh", 3, "without a model: python3 board.py run jobs/away.toml --offline\n")):
+            with self.subTest(command):
+                told = self.type(command)
+                self.assertEqual(code, told.code, told.stderr)
+                self.assertTrue(told.stderr.endswith(offer), told.stderr)
+        self.assertEqual(1, len(self.batches()))
+
+    def test_an_error_names_the_job_as_it_was_typed(self) -> None:
+        self.job("other", systems='["baselines:even"]')
+        self.well("run jobs/../jobs/other.toml")
+        (self.batch("other") / "cases.jsonl").unlink()
+        for command in ("run", "report"):
+            self.assertIn("make it again: python3 board.py run jobs/../jobs/other.toml --rebuild\n",
+                          self.refused(f"{command} jobs/../jobs/other.toml"))
+        self.assertIn("make it again: python3 board.py run jobs/other.toml --rebuild\n",
+                      self.refused(f"recompute {self.batch('other').name}"))
 
 
 class AtOnce(BoardDoor):

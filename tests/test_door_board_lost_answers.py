@@ -45,7 +45,7 @@ class LostAnswers(BoardDoor):
                 with self.subTest(command):
                     told = self.refused(command)
                     self.assertIn("responses.jsonl: the answers are gone, and trace.jsonl or batch.json", told)
-                    self.assertIn("board.py run JOB --fresh", told)
+                    self.assertIn("python3 board.py run jobs/tiny.toml --fresh", told)
 
     def test_a_system_that_is_gone_from_the_log_is_named(self) -> None:
         self.well("run jobs/tiny.toml --offline")

@@ -460,8 +460,8 @@ class WhatDoesNotFit(Shards):
         self.shards(1)
         self.job(count="5")
         line = self.refused("run jobs/tiny.toml --shard 2/3")
-        self.assertIn("made in another world (count: 6 -> 5); begin another one with python3 board.py begin JOB\n",
-                      line)
+        self.assertIn("made in another world (count: 6 -> 5); begin another one with python3 board.py begin "
+                      "jobs/tiny.toml\n", line)
         line = self.refused(f"run jobs/tiny.toml --batch {self.batch().name}")
         self.assertIn("begin another one with python3 board.py run jobs/tiny.toml --fresh\n", line)
 
@@ -471,7 +471,7 @@ class WhatDoesNotFit(Shards):
         Path("robots.py").write_text(robots.replace("1.0}", "0.5}"), encoding="utf-8")
         line = self.refused("run jobs/tiny.toml --shard 1/3")
         self.assertIn("(temperature: 1.0 -> 0.5) since it was recorded; put back what was changed, or begin another "
-                      "batch with python3 board.py begin JOB\n", line)
+                      "batch with python3 board.py begin jobs/tiny.toml\n", line)
 
     def test_shards_of_different_plans(self) -> None:
         self.shards(1)

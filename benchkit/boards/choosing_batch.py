@@ -15,7 +15,7 @@ from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import cases_named
 from benchkit.boards.batch import BLOCKED, CASES, PUBLISHED, RESPONSES, FoundBatch, new_batch
-from benchkit.boards.batch_folders import find_batch, newest_open, passed_over, rebuild_batch, start_batch
+from benchkit.boards.batch_folders import find_batch, newest, newest_open, passed_over, rebuild_batch, start_batch
 from benchkit.boards.batch_log import log_of
 from benchkit.boards.batch_shards import one_at_a_time, shards_in
 from benchkit.boards.job import FromPack, Job
@@ -30,6 +30,9 @@ from benchkit.disk.whole_files import shown_path
 from benchkit.running.live import Edges
 from benchkit.systems.loading import load_system
 from benchkit.trial_log.writer import LogWriter
+
+_OF_ONE_BATCH = ("--retry-errors", "--accept-damage", "--rebuild")
+"""Flags that speak of a batch that is there already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ def another_batch(command: Command) -> str:
     """The command that begins another batch; of this one are --batch and --shard, which --fresh is not taken with."""
     if any(word.partition("=")[0] == "--shard" for word in command.words):
         return "python3 board.py begin JOB"
-    return str(command.without("--batch").plus("--fresh"))
+    return str(command.without("--batch").minus(*_OF_ONE_BATCH).plus("--fresh"))
 
 
 def questions_of(found: FoundBatch, accept_altered: bool = False) -> KeptQuestions:
@@ -123,12 +126,23 @@ def tell_passed_over(runs: Path, found: FoundBatch | None, say: Callable[[str], 
 
 def _found(wanted: Wanted, job: Job, say: Callable[[str], None]) -> FoundBatch | None:
     if wanted.batch is None:
-        newest = newest_open(wanted.runs, job.name)
-        tell_passed_over(wanted.runs, newest, say)
-        return newest
+        there = newest_open(wanted.runs, job.name)
+        tell_passed_over(wanted.runs, there, say)
+        if there is None:
+            _refuse_only_published(wanted, job)
+        return there
     found = find_batch(wanted.runs, wanted.batch, job.name)
     refuse_published(found)
     return found
+
+
+def _refuse_only_published(wanted: Wanted, job: Job) -> None:
+    """Raise Unusable where a flag speaks of a batch that is there, and all there are were published."""
+    closed = newest(wanted.runs, job.name)
+    flag = next((word for word in wanted.command.words if word in _OF_ONE_BATCH), None)
+    if closed is not None and flag is not None:
+        raise Unusable(f"{flag}: {shown_path(closed.folder)} is published, and stays as it is, and there is no newer "
+                       f"batch; begin another one with {another_batch(wanted.command)}")
 
 
 def _rebuilt(found: FoundBatch, made: _Made, job: Job, pack: Pack) -> FoundBatch:

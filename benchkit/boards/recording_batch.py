@@ -56,10 +56,12 @@ class Wished:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a session added: cells that ran (again), and how it ended."""
+    """What a session added: cells that ran (again), those of them that had failed before, and how it ended."""
 
     new_cells: int
     ended: Ended
+    asked_again: int = 0
+    failed_again: int = 0
 
 
 def record_batch(
@@ -81,8 +83,12 @@ def record_batch(
         wished = replace(wished, selection=replace(wished.selection, answered=whole.is_recorded if whole else None))
     order = _order(found, pack, games, systems, wished, edges, log)
     ended = record_live(order, log, edges, ANSWERED)
-    log = log_at(order.log) if ended.reason is not None else None
-    return Recorded(log.sessions[-1].trials if log else 0, ended)
+    now = log_at(order.log) if ended.reason is not None else None
+    if now is None:
+        return Recorded(0, ended)
+    again = [cell for _, cell in log.cells()
+             if log.error_type(cell) and now.attempts(cell) > log.attempts(cell)] if log else []
+    return Recorded(now.sessions[-1].trials, ended, len(again), sum(now.error_type(cell) is not None for cell in again))
 
 
 def _accepting(log: TrialLog | None, papers: Papers, wished: Wished) -> Wished:

@@ -38,14 +38,23 @@ def run_lines(findings: Findings, recorded: Recorded, command: Command) -> Itera
     """What a run did, what is left, and how to go on."""
     planned = len(findings.evaluation.rows)
     end = _ENDS.get(recorded.ended.reason or "")
-    yield (f"{shown_path(findings.found.folder)}: {recorded.new_cells} new {word_for(recorded.new_cells, 'cell')}, "
-           f"{findings.left} of {planned} {word_for(planned, 'planned cell')} left{f'; {end}' if end else ''}")
-    again = command.minus("--fresh", "--rebuild", "--regen", "--accept-damage").without("--limit")
+    yield (f"{shown_path(findings.found.folder)}: {_ran(recorded)}{findings.left} of {planned} "
+           f"{word_for(planned, 'planned cell')} left{f'; {end}' if end else ''}")
+    again = command.minus("--accept-damage", "--retry-errors").without("--limit")
     log, asked = findings.evidence.log, (row.cell for row in findings.evaluation.rows)
     if findings.left:
         yield f"  go on  {again}"
     if any(can_be_retried(log.error_type(cell)) for cell in asked):
         yield f"  try errors again  {again.plus('--retry-errors')}"
+
+
+def _ran(recorded: Recorded) -> str:
+    """How many cells a session ran, before what is left; those apart that had failed, with what came of them."""
+    again, failed = recorded.asked_again, recorded.failed_again
+    told = f"{count_of(recorded.new_cells - again, 'new cell')}, " if recorded.new_cells > again or not again else ""
+    if not again:
+        return told
+    return f"{told}{count_of(again, 'failed cell')} asked again: {again - failed} answered, {failed} failed again; "
 
 
 def failed_lines(errors: Sequence[tuple[str, str]], planned: int) -> Iterator[str]:
@@ -78,10 +87,10 @@ def shard_lines(found: FoundBatch, log: TrialLog, recorded: Recorded, command: C
     outcomes = (log.trial(cell).outcome for cell in failed)
     errors = [(one.error.type, one.error.message) for one in outcomes if isinstance(one, Failure)]
     end = _ENDS.get(recorded.ended.reason or "") if left else None
-    yield (f"{shown_path(found.folder)}: shard {log.shard}: {count_of(recorded.new_cells, 'new cell')}, {left} of its "
+    yield (f"{shown_path(found.folder)}: shard {log.shard}: {_ran(recorded)}{left} of its "
            f"{len(cells)} {word_for(len(cells), 'planned cell')} left{f'; {end}' if end else ''}")
     yield from failed_lines(errors, len(cells))
-    again = command.minus("--accept-damage").without("--limit")
+    again = command.minus("--accept-damage", "--retry-errors").without("--limit")
     if left:
         yield f"  go on             {again}"
     if any(can_be_retried(kind) for kind, _message in errors):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from benchkit.basics.canonical import is_whole
+from benchkit.basics.command import shell_word
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import are, count_of, shown_line
 from benchkit.basics.values import Cell, Failure
@@ -179,7 +180,8 @@ class Accounting:
         if self.pending and not self._accepts:
             raise Unusable(
                 f"{self._first_pending}, and whole lines follow; put back the file as it was, or go on without "
-                "what is lost: bench.py --accept-damage (a board: board.py run JOB --accept-damage)")
+                f"what is lost: python3 bench.py --log {shell_word(str(self._path))} --accept-damage (a board: python3 "
+                "board.py run JOB --accept-damage)")
         return tally
 
     def _note(self, damage: Damage, what: str) -> bool:
