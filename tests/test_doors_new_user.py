@@ -54,8 +54,35 @@ class Slips(River):
                                                   "with: python3 bench.py --system mine:x --trials 2 --quiet")
                     self.assertTrue(self.run_with("pass", *flags).stdout.count("every planned trial ran"))
 
+    def test_the_trial_that_failed_is_named(self) -> None:
+        self.assertIn(f"--system mine:x, case {self.ids[0]}, trial 2: answer() of mine.py, line 10 raised KeyError: ",
+                      self.run_with("return {}['due']").stderr)
+
+    def test_a_baseline_that_fails_is_a_fault_of_the_task(self) -> None:
+        for function, words in (
+                ("lambda case: 'x'", "raised TypeError: "),
+                ("lambda case, seed: {}[seed]", "raised KeyError: 1001 (slip_task.py, line 2)"),
+                ("lambda case, seed: None", "gave NoneType, not a text")):
+            with self.subTest(function=function):
+                self.put_task(function)
+                self.refused("bench.py --task slip_task --system baselines:slip --trials 2 --quiet", 2,
+                             f"task slip_task, case {self.ids[0]}: baseline slip {words}")
+
+    def test_one_that_fails_later_on_is_3_with_what_is_kept(self) -> None:
+        self.put_task("lambda case, seed: {1001: 'x'}[seed]")
+        for flags in ("", "--parallel 2"):
+            shutil.rmtree(self.folder / "recorded", ignore_errors=True)
+            told = self.type(f"bench.py --task slip_task --system baselines:slip --trials 2 --quiet {flags}")
+            self.assertEqual((3, "", 1), (told.code, told.stdout, told.stderr.count("\n")), told.stderr)
+            self.assertRegex(told.stderr, "baseline slip raised KeyError: 1002 .*; 3 of 6 planned trials are recorded")
+
+    def put_task(self, function: str) -> None:
+        (self.folder / "slip_task.py").write_text(f"from triage_task import *\nslip = {function}\n"
+                                                  "def baselines(): return {'slip': slip}\nSEES_LABELS = ()\n",
+                                                  encoding="utf-8")
+
     def test_a_reply_that_comes_too_late_is_a_timeout_and_the_run_goes_on(self) -> None:
-        told = self.run_with("time.sleep(1.2)", "--timeout-s 0.1", "--parallel 3")
+        told = self.run_with("time.sleep(.2)", "--timeout-s 0.1", "--parallel 3")
         self.assertEqual((0, ""), (told.code, told.stderr))
         log = read_log(self.folder / "recorded" / "x.jsonl")
         outcomes = [line.outcome for line in log.trials("mine:x")]

@@ -4,8 +4,12 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
+import time
 import unittest
+from unittest import mock
 
+from benchkit.basics.clock import Clock
+from benchkit.systems import patience
 from tests.doors import ROOT
 from tests.river import River
 
@@ -94,6 +98,42 @@ class AfterTheReadme(River):
                 told = self.ended(process)
                 self.assertEqual((130, ""), (told.code, told.stdout), told.stderr)
                 self.assertEqual(("interrupted", True), (self.lines(log)[-1]["reason"], bool(self.trials(log))))
+
+    def test_a_signal_while_it_loads_is_followed_by_no_request(self) -> None:
+        self.put(code=BROKEN.replace("def warm(self): return 0.0", "def warm(self): self.wait(); return 0.0")
+                 .replace("return Reply('yes')", "Path('asked').touch(); return Reply('yes')"))
+        for more in ((), ("--parallel", "2")):
+            with self.subTest(more=more):
+                for path in (self.log, self.folder / "asleep"):
+                    path.unlink(missing_ok=True)
+                process = self.asleep(*more)
+                process.send_signal(signal.SIGINT)
+                told = self.ended(process)
+                self.assertEqual((130, ""), (told.code, told.stdout), told.stderr)
+                self.assertEqual(("interrupted", []), (self.lines()[-1]["reason"], self.trials()))
+                self.assertFalse((self.folder / "asked").exists())
+
+    def test_loading_shows_a_sign_of_life_where_the_system_gives_none(self) -> None:
+        self.put(code=BROKEN.replace("def warm(self): return 0.0", "def warm(self):\n        "
+                                     "while 'so far' not in sys.stderr.getvalue(): time.sleep(.01)\n"
+                                     "        return 0.0"))
+        with mock.patch.multiple(patience, SIGN_OF_LIFE_S=0.02, TICK_S=0.01):
+            told = self.type(f"bench.py {' '.join(self.FLAGS)}")
+        self.assertEqual(0, told.code, told.stderr)
+        self.assertRegex(told.stderr, r"\A(loading my_model:fast: \d+ s so far\n)+\Z")
+
+    def test_a_sign_of_its_own_stands_in_for_one_from_outside(self) -> None:
+        now, said = [0.0], list[str]()
+        signs = patience.SignsFromOutside(said.append, Clock(lambda: now[0]))
+        with mock.patch.object(patience, "TICK_S", 0.01), signs.while_loading("slow"):
+            now[0] = 10.0
+            signs.say("own")
+            now[0] = 19.9
+            time.sleep(0.1)
+            self.assertEqual(["own"], said)
+            now[0] = 21.0
+            self.wait_for(lambda: len(said) > 1)
+        self.assertEqual(["own", "loading slow: 21 s so far"], said)
 
     def test_what_a_signal_broke_off_is_no_error_of_the_system_and_runs_again(self) -> None:
         for ending in ("return None", "raise OSError('killed')", "raise KeyError('x')", "sys.exit(1)",

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import triage_task
 from benchkit.basics.clock import Clock, StopWish
-from benchkit.basics.errors import TrialError, Unusable
+from benchkit.basics.errors import Unusable
 from benchkit.basics.values import JSON, Case, Reply, Request
 from benchkit.systems.baselines import Baseline, baseline_system, coin, constant, most_common
 from benchkit.systems.system import Loaded, SystemOptions
@@ -68,12 +68,15 @@ class TheTasksOwn(Baselines):
     def test_one_of_the_task_comes_before_a_generic_one_of_the_same_name(self) -> None:
         self.assertEqual("1 by 1001", self.ask(self.system("coin")))
 
-    def test_what_it_raises_is_an_error_of_the_trial(self) -> None:
-        for name, error_type, message in (("raises", "ServerError", "the baseline raised KeyError"),
-                                          ("number", "BadReply", "the baseline gave int, not text")):
-            with self.subTest(name=name), self.assertRaises(TrialError) as caught:
-                self.ask(self.system(name))
-            self.assertEqual((error_type, message), (caught.exception.type, caught.exception.message))
+    def test_one_that_fails_is_the_tasks_fault_and_no_error_of_a_trial(self) -> None:
+        line = raises.__code__.co_firstlineno + 1
+        for name, words in (("raises", f"raised KeyError: 'case-1' (test_systems_baselines.py, line {line})"),
+                            ("number", "gave int, not a text")):
+            with self.subTest(name=name):
+                with self.assertRaises(Unusable) as caught:
+                    self.ask(self.system(name))
+                self.assertEqual(f"task toy_task, case case-1: baseline {name} {words}", str(caught.exception))
+                self.assertRaises(Unusable, self.system(name).open)
 
     def test_an_unknown_one_is_refused_with_those_there_are(self) -> None:
         with self.assertRaises(Unusable) as caught:

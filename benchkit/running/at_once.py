@@ -150,6 +150,8 @@ class _Run:
                 return None
             self._ways.prepare(taken.cell.system)
             self._system = taken.cell.system
+            if self._limits.stop.signal is not None:
+                return None  # it came while the model was loaded
         following = next(self._assignments, None)
         self._ways.witness.starts(taken)
         self._under_way, self._next = self._under_way + 1, following

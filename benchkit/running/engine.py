@@ -119,6 +119,7 @@ def run_trials(
             return Stopped("budget")
         is_first = False
         ways.prepare(assignment.cell.system)
+        limits.stop.raise_if_wished()  # a signal may have come while the model was loaded
         ways.witness.starts(assignment)
         line, sentence = try_cell(assignment, answering[assignment.cell.system], limits, clock)
         ways.record(line)

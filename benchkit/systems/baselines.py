@@ -16,12 +16,15 @@ import random
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from benchkit.basics.canonical import canonical, sha256_hex
-from benchkit.basics.errors import TrialError, Unusable
+from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Case, Reply, Request
 from benchkit.systems.system import Loaded, SystemOptions
+from benchkit.tasks.checking import PROBED_CASES, SEED
+from benchkit.tasks.modules import told
 from benchkit.tasks.task import Task
 
 Answer = Callable[[Case, int], str]
@@ -29,14 +32,21 @@ Answer = Callable[[Case, int], str]
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A function of (case, seed) as a system. It is handed the whole case, labels included."""
+    """A function of (case, seed) as a system. It is handed the whole case, labels included.
 
+    `name` and `module` (of the task) are for the errors' sake.
+    """
+
+    name: str
+    module: str
     function: Answer
     source_sha256: str
     cases: Mapping[str, Case]
 
     def open(self) -> Mapping[str, JSON]:
-        """No server."""
+        """No server. Raises Unusable where the function fails on one of the first cases: most slips fail on any."""
+        for case in islice(self.cases.values(), PROBED_CASES):
+            self._text(case, SEED)
         return {"server": None, "server_version": None}
 
     def settings(self) -> Mapping[str, JSON]:
@@ -48,17 +58,23 @@ class Baseline:
         return Loaded(load_s=0.0)
 
     def answer(self, request: Request) -> Reply:
-        """The function's text. An exception in it is a ServerError of this trial."""
-        try:
-            text = self.function(self.cases[request.case], request.seed)
-        except (Exception, SystemExit) as error:
-            raise TrialError("ServerError", f"the baseline raised {type(error).__name__}") from error
-        if not isinstance(text, str):
-            raise TrialError("BadReply", f"the baseline gave {type(text).__name__}, not text")
-        return Reply(output=text)
+        """The function's text. Raises Unusable: where it fails there is no server to blame, but the task."""
+        return Reply(output=self._text(self.cases[request.case], request.seed))
 
     def close(self) -> None:
         """Nothing to let go of."""
+
+    def _text(self, case: Case, seed: int) -> str:
+        where = f"task {self.module}, case {shown_line(case.id, 80)}: baseline {shown_line(self.name, 60)}"
+        try:
+            text = self.function(case, seed)
+        except MemoryError:
+            raise  # which says nothing of the task
+        except (Exception, SystemExit) as error:
+            raise Unusable(f"{where} {told(error, self.function)}") from error
+        if not isinstance(text, str):
+            raise Unusable(f"{where} gave {type(text).__name__}, not a text")
+        return text
 
 
 def baseline_system(name: str, options: SystemOptions) -> Baseline:
@@ -69,10 +85,10 @@ def baseline_system(name: str, options: SystemOptions) -> Baseline:
         raise Unusable(f"--system baselines:{shown_line(name)}: a baseline of this kind belongs to a task")
     own = task.baselines.get(name)
     if own is not None:
-        return Baseline(own, source_sha256(own), cases)
+        return Baseline(name, task.module, own, source_sha256(own), cases)
     generic = GENERIC.get(name)
     if generic is not None:
-        return Baseline(generic(options.cases, right_answer(task)), source_sha256(generic), cases)
+        return Baseline(name, task.module, generic(options.cases, right_answer(task)), source_sha256(generic), cases)
     known = ", ".join(sorted({*task.baselines, *GENERIC}))
     raise Unusable(f"--system baselines:{shown_line(name)}: the task {task.module} has no such baseline; "
                    f"there are {known}")

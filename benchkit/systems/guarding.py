@@ -5,6 +5,7 @@ What does not live here: the contract itself (system.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +23,8 @@ from benchkit.tasks.modules import place_of, what_came
 
 Made = TypeVar("Made")
 GRACE_S = 1.0
-"""So much later than its deadline a reply may come: a look at the server behind it is not the model's time."""
+"""So much later than its deadline a system may return that times its own request: a look at the server behind the
+reply is not the model's time."""
 METHODS = ("open", "settings", "warm", "answer", "close")
 _NOTHING = type(None)
 _TEXT, _COUNT, _NUMBER = (str, _NOTHING), (int, _NOTHING), (int, float, _NOTHING)
@@ -34,17 +36,20 @@ _USAGE = {one.name: _COUNT for one in fields(Usage)}
 _TIMINGS = {one.name: _NUMBER for one in fields(Timings)}
 
 
-def guarded(given: str, file: Path, make: Callable[[], Any], clock: Clock, hidden: Hidden) -> System:
+def guarded(
+    given: str, file: Path, make: Callable[[], Any], clock: Clock, hidden: Hidden,
+    loading: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> System:
     """The system that `make` gives, guarded. Raises Unusable if it gives none, or raises.
 
-    Words of an error are cut, so what is `hidden` must be so before.
+    Words of an error are cut, so what is `hidden` must be so before. It is warmed within `loading`.
     """
-    guard = _Guard(given, file, hidden)
+    guard = _Guard(shown_line(given, 120), file, hidden)
     system = guard.called("system", make)
     missing = [method for method in METHODS if not callable(getattr(system, method, None))]
     if missing:
         raise guard.refusal("system", f"gave {type(system).__name__}, which has no {', '.join(missing)}")
-    return GuardedSystem(system, guard, clock)
+    return GuardedSystem(system, guard, clock, loading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,10 @@ class _Guard:
     given: str
     file: Path
     hidden: Hidden
+
+    def asked(self, request: Request) -> _Guard:
+        """The guard whose errors name the trial, too."""
+        return replace(self, given=f"{self.given}, case {shown_line(request.case, 80)}, trial {request.trial}")
 
     def called(self, what: str, function: Callable[..., Made], *given: Request) -> Made:
         """What the function gives. Errors of the contract pass; any other is told with its place."""
@@ -69,7 +78,7 @@ class _Guard:
 
     def refusal(self, what: str, why: str) -> KitError:
         """The error where the contract is not kept."""
-        return self._kind(what, Unusable)(f"{shown_line(self.given, 120)}: {what}() of {self.file.name} {why}")
+        return self._kind(what, Unusable)(f"{self.given}: {what}() of {self.file.name} {why}")
 
     def object_of(self, what: str, given: object) -> Mapping[str, JSON]:
         """What was given, if it is a JSON object."""
@@ -104,7 +113,7 @@ class _Guard:
 
     def _line(self, what: str, error: BaseException) -> str:
         place = place_of(error) or self.file.name
-        return f"{shown_line(self.given, 120)}: {what}() of {place} {what_came(error, self.hidden.text)}"
+        return f"{self.given}: {what}() of {place} {what_came(error, self.hidden.text)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +123,7 @@ class GuardedSystem:
     inner: Any
     guard: _Guard
     clock: Clock
+    loading: Callable[[], AbstractContextManager[None]]
 
     def open(self) -> Mapping[str, JSON]:
         """The environment."""
@@ -125,7 +135,8 @@ class GuardedSystem:
 
     def warm(self) -> Loaded:
         """What was loaded; a plain number of seconds will do."""
-        given = self.guard.called("warm", self.inner.warm)
+        with self.loading():
+            given = self.guard.called("warm", self.inner.warm)
         loaded = given if isinstance(given, Loaded) else Loaded(given)
         if not isinstance(loaded.load_s, int | float) or isinstance(loaded.load_s, bool) \
                 or not 0 <= loaded.load_s <= MOST_SECONDS:
@@ -137,16 +148,17 @@ class GuardedSystem:
 
     def answer(self, request: Request) -> Reply:
         """One whole reply; one that is late is a Timeout of this trial, as it would be at any other system."""
-        start = self.clock.monotonic()
-        given = self.guard.called("answer", self.inner.answer, request)
+        start, guard = self.clock.monotonic(), self.guard.asked(request)
+        given = guard.called("answer", self.inner.answer, request)
         end = self.clock.monotonic()
         if not isinstance(given, Reply) or not isinstance(given.output, str):
-            raise self.guard.refusal(
+            raise guard.refusal(
                 "answer", f"gave {type(given).__name__}, and not a Reply whose output is a text")
         for part, wanted in ((given, _REPLY), (given.usage, _USAGE), (given.timings, _TIMINGS)):
-            self.guard.check_types("answer", part, wanted)
-        if end > request.deadline + given.waited_s + GRACE_S:
-            latency_s = end - start if given.latency_s is None else given.latency_s
+            guard.check_types("answer", part, wanted)
+        latency_s, grace_s = (end - start, 0.0) if given.latency_s is None else (given.latency_s, GRACE_S)
+        last = request.deadline + given.waited_s
+        if start + latency_s > last or end > last + grace_s:
             raise TrialError("Timeout", "the whole reply came behind the time limit", given.output,
                              latency_s=latency_s, retries=given.retries, waited_s=given.waited_s)
         return given

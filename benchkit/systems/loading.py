@@ -7,6 +7,8 @@ What does not live here: what a system is (system.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from benchkit.basics.errors import Unusable
@@ -15,6 +17,7 @@ from benchkit.basics.names import shown_line
 from benchkit.systems.baselines import baseline_system
 from benchkit.systems.discretion import discreet
 from benchkit.systems.guarding import guarded
+from benchkit.systems.patience import SignsFromOutside
 from benchkit.systems.system import System, SystemOptions
 from benchkit.tasks.modules import load_module, module_name_of
 
@@ -61,5 +64,7 @@ def _of_a_module(name: str, options: SystemOptions, folders: Sequence[Path], giv
     make = getattr(module, "system", None)
     if not callable(make):
         raise Unusable(f"{module_name}.py has no function system(name, options); see model_triage.py for the pattern")
-    return guarded(f"{given_as} {name}", Path(str(module.__file__)), lambda: make(rest, options), options.clock,
-                   hidden)
+    signs = SignsFromOutside(options.say, options.clock)
+    around = replace(options, say=signs.say)
+    return guarded(f"{given_as} {name}", Path(str(module.__file__)), lambda: make(rest, around), options.clock,
+                   hidden, partial(signs.while_loading, shown_line(name, 80)))

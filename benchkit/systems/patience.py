@@ -4,9 +4,12 @@ What does not live here: one request and its retries (network/asking.py), and an
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
+from benchkit.basics.clock import Clock
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import Message, Reply, Request
 from benchkit.network.asking import Dialect, ask
@@ -16,7 +19,7 @@ from benchkit.systems.system import SystemOptions
 
 LOAD_S = 600.0
 """A model has this long to be loaded."""
-SIGN_OF_LIFE_S = 10.0
+SIGN_OF_LIFE_S, TICK_S = 10.0, 0.5
 CHECK_S = 5.0
 GRACE_S = 0.4
 """A reply that came just in time is still checked, in two looks at most: a trial may end a second late, no more."""
@@ -36,6 +39,41 @@ class SignsOfLife:
         if passed >= (self._said + 1) * SIGN_OF_LIFE_S:
             self._said = int(passed / SIGN_OF_LIFE_S)
             self._around.say(f"{self._what}: {passed:.0f} s so far")
+
+
+class SignsFromOutside:
+    """The lines of a system that may not think of it: while its model loads, one every 10 seconds, whoever says it."""
+
+    def __init__(self, say: Callable[[str], None], clock: Clock) -> None:
+        self._say, self._clock, self._last = say, clock, 0.0
+
+    def say(self, line: str) -> None:
+        """A line of the system itself."""
+        self._last = self._clock.monotonic()
+        self._say(line)
+
+    @contextmanager
+    def while_loading(self, name: str) -> Iterator[None]:
+        """Within this, say how long it has taken so far wherever nothing was said for a while."""
+        ended, start = threading.Event(), self._clock.monotonic()
+        self._last = start
+
+        def tick() -> None:
+            while not ended.wait(TICK_S):
+                now = self._clock.monotonic()
+                # a tick later than a sign is due, so that a system that gives signs by itself comes first
+                if now - self._last >= SIGN_OF_LIFE_S + TICK_S:
+                    self.say(f"loading {name}: {int(now - start)} s so far")
+
+        ticker = threading.Thread(target=tick, daemon=True, name="loading")
+        with suppress(RuntimeError, MemoryError):  # where no more threads can be started, nothing is said
+            ticker.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            if ticker.ident is not None:
+                ticker.join()
 
 
 class Patience:
