@@ -205,6 +205,24 @@ class FilesInTheWrongPlace(River):
                 self.refused(f"outputs_digest.py {command}", 2, "line 5")
                 self.well(f"outputs_digest.py {command} --accept-damage")
 
+    def test_a_log_that_lost_the_line_of_its_only_session_keeps_every_trial(self) -> None:
+        log, recording = (self.log.with_name(f"keywords.{kind}") for kind in ("jsonl", "json"))
+        lines, before = log.read_bytes().splitlines(keepends=True), self.json(recording)
+        damaged = b"#" + b"".join(lines)[1:]
+        log.write_bytes(damaged)
+        again = f"{KEYWORDS} --quiet"
+        self.refused(again, 2, "recorded/keywords.jsonl: line 1 (byte 0): ", "bytes are no whole line",
+                     "python3 bench.py --log recorded/keywords.jsonl --accept-damage")
+        for flags in ("--status", "--convert other.json", f"--export {log.name}", "--merge recorded/keywords.jsonl"):
+            with self.subTest(flags):
+                told = self.refused(f"bench.py --log {'new' if 'merge' in flags else 'recorded/keywords'}.jsonl {flags}"
+                                    + (" --accept-damage" if "export" not in flags else ""), 2)
+                self.assertIn("the first line of its only session is lost", told)
+        self.well(f"{again} --accept-damage")
+        self.assertTrue(log.read_bytes().startswith(damaged))
+        self.assertEqual(sum(b'"kind":"trial"' in line for line in lines), log.read_bytes().count(b'"kind":"trial"'))
+        self.assertEqual(before["cases"], self.json(recording)["cases"])
+
 
 class FlagsTooMany(River):
     def test_a_flag_given_twice_is_refused_by_name_at_every_door(self) -> None:

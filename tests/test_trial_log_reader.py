@@ -375,8 +375,7 @@ class Damaged(InAFolder):
 class NoLogYet(InAFolder):
     def test_a_log_without_a_whole_session_line_is_as_an_empty_one(self) -> None:
         lines = complete()
-        for data in (b"", b'{"bu\n', lines.lines[0][:-1], altered(lines.lines[0]), b"".join(lines.lines[1:]),
-                     b"\0" * 4096 + b"\n"):
+        for data in (b"", b'{"bu\n', lines.lines[0][:-1], altered(lines.lines[0]), b"\0" * 4096 + b"\n"):
             with self.subTest(data[:30]):
                 log = self.read(data)
                 size = data.rfind(b"\n") + 1
@@ -387,6 +386,18 @@ class NoLogYet(InAFolder):
                     log.planned()
                 self.assertIn("nothing recorded yet", str(raised.exception))
 
+    def test_one_whose_only_session_line_is_lost_is_refused_and_keeps_every_trial(self) -> None:
+        lines = complete().lines
+        for data, what in ((b"".join((altered(lines[0]), *lines[1:])), "bytes are no whole line"),
+                           (b"".join(lines[1:]), "lines are missing before it")):
+            with self.subTest(what):
+                with self.assertRaisesRegex(Unusable, rf"log.jsonl: line 1 \(byte 0\): .*{what}.*--accept-damage"):
+                    self.read(data)
+                log = self.read(data, accept_damage=True)
+                self.assertEqual((6, plan_line()), (len(self.recorded(log)), log.plan))
+                with self.assertRaisesRegex(Unusable, "the first line of its only session is lost"):
+                    log.begun()
+
     def test_one_whose_line_ends_were_turned_is_no_empty_one(self) -> None:
         with self.assertRaisesRegex(Unusable, "log.jsonl: its line ends are CRLF"):
             self.read(bytes(complete()).replace(b"\n", b"\r\n"))
@@ -394,7 +405,7 @@ class NoLogYet(InAFolder):
     def test_whole_lines_in_damage_behind_which_the_log_was_begun_anew_do_not_count(self) -> None:
         lines = complete()
         del lines.lines[0]
-        (found,) = self.read(lines).harmless
+        found = Damage(0, len(bytes(lines)))
         lines.begin(SESSION_B, replace(session_line(), damage=(found,)))
         self.assertIsNone(self.read(lines).plan)
         log = self.read(lines.add(plan_line(("mail-9",)), SystemLine(SYSTEM, SETTINGS), trial_line("mail-9")))

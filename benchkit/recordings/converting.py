@@ -55,7 +55,7 @@ def system_in(log: TrialLog, system: str | None) -> str:
 
 def session_facts(log: TrialLog) -> tuple[SessionFacts, ...]:
     """What is known of each session, in order."""
-    return tuple(_session_of(session) for session in log.sessions)
+    return tuple(_session_of(session) for session in log.begun())
 
 
 def _session_of(session: SessionSummary) -> SessionFacts:

@@ -73,7 +73,7 @@ def record(order: Order, log: TrialLog | None, surrounds: Surrounds) -> Ended:
         # a log with a companion is read again by others, so its damage is named also where nothing is left to run
         is_to_name_damage = order.accept_damage and order.companion is not None
         is_left = any(True for _ in work_left(log, plan, changes, _chosen(order)))
-        if not is_left and not is_to_name_damage and _covers(log, plan):
+        if not is_left and not is_to_name_damage and _covers(log, plan) and log.sessions:
             return Ended(None)
     order.probe()
     with closing_all(order):

@@ -53,7 +53,7 @@ def status_of(log: TrialLog, system: str | None = None) -> Status:
                 counts["recorded"] += 1
                 counts["several"] += log.attempts(cell) > 1
                 errors.update(_error_of(log, cell))
-    last, planned = log.sessions[-1], _planned(log, plan, systems)
+    last, planned = log.begun()[-1], _planned(log, plan, systems)
     return Status(
         name=log.path.name, systems=systems, planned=planned, outputs=counts["recorded"] - errors.total(),
         errors=tuple(sorted(errors.items())), stale=counts["stale"],

@@ -21,6 +21,7 @@ def export_clean(log: TrialLog, path: Path | str) -> None:
     path already, or nothing is recorded; Surroundings if it cannot be written.
     """
     log.planned()
+    log.begun()
     write_new(path, _clean_lines(log))
 
 

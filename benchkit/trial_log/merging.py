@@ -105,7 +105,9 @@ class _Merge:
     def _lines_of(self, path: Path, only_finished: bool) -> Generator[bytes, None, bool]:
         """The lines that come from one log; False if it is left for later."""
         log = read_log(path, accept_damage=self._accepts)
-        if log.is_empty and log.size:
+        if log.plan is not None:
+            log.begun()
+        elif log.is_empty and log.size:
             raise Unusable(f"{shown_path(path)}: this is no trial log: it holds no whole session line")
         if log.plan is None:
             self._empty.append(path)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchkit.basics import strict_json
 from benchkit.basics.canonical import requests_with
+from benchkit.basics.command import shell_word
 from benchkit.basics.errors import Unusable
 from benchkit.basics.values import JSON, Cell, Shard
 from benchkit.disk.file_kinds import Kind, refuse_another_kind
@@ -55,7 +56,7 @@ class TrialLog:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no whole session line: such a log is begun anew behind whatever it holds."""
+        """Whether there is no whole session line: the next session begins behind whatever the log holds."""
         return not self.sessions
 
     @property
@@ -70,6 +71,14 @@ class TrialLog:
         damaged = sum(damage.length for damage in self.harmless)
         told = f" ({damaged:,} bytes of it are damaged)" if damaged else ""
         raise Unusable(f"{shown_path(self.path)}: nothing recorded yet{told}; record with bench.py --log")
+
+    def begun(self) -> tuple[SessionSummary, ...]:
+        """The sessions, one at least. Raises Unusable where trials are whole and the first line of no session is."""
+        if not self.sessions:
+            raise Unusable(f"{shown_path(self.path)}: the first line of its only session is lost; its trials count "
+                           f"again behind that of another: python3 bench.py --log {shell_word(str(self.path))} "
+                           "--accept-damage")
+        return self.sessions
 
     @property
     def shard(self) -> Shard | None:
@@ -184,9 +193,8 @@ def read_log(path: Path | str, *, accept_damage: bool = False) -> TrialLog:
     if not landmarks.has_session:
         source.refuse_foreign(SESSION_START, "trial log")
     accounting = Accounting(source.path, landmarks, accept_damage)
-    if landmarks.has_session:
-        for offset, length, data in _lines_to(landmarks.size, source):
-            accounting.take(offset, length, data)
+    for offset, length, data in _lines_to(landmarks.size, source):
+        accounting.take(offset, length, data)
     return _log_of(source, landmarks, accounting)
 
 
@@ -196,15 +204,12 @@ def _lines_to(size: int, source: LineSource) -> Iterator[tuple[int, int, bytes |
 
 
 def _log_of(source: LineSource, landmarks: Landmarks, accounting: Accounting) -> TrialLog:
-    harmless = tuple(accounting.pending)
-    if not landmarks.has_session and landmarks.size:
-        harmless = (Damage(0, landmarks.size),)
-    lines, sessions = accounting.changes.system_lines, accounting.sessions
+    lines = accounting.changes.system_lines
     return TrialLog(
-        path=source.path, size=landmarks.size, lines=landmarks.lines, sessions=sessions,
-        plan=landmarks.plan if sessions else None,
+        path=source.path, size=landmarks.size, lines=landmarks.lines, sessions=accounting.sessions,
+        plan=landmarks.plan,
         settings={name: line.settings for name, line in lines.items()},
-        harmless=harmless, named=landmarks.named.all,
-        _table=accounting.table if sessions else None, _unplanned=accounting.unplanned,
+        harmless=tuple(accounting.pending), named=landmarks.named.all,
+        _table=accounting.table, _unplanned=accounting.unplanned,
         _changes=accounting.changes,
         _requests={name: requests_with(line.settings) for name, line in lines.items()}, _source=source)
