@@ -70,11 +70,6 @@ class WhenAWarningStands(unittest.TestCase):
         self.assertEqual(
             cautions(changed(record({"A": "+-", "B": "-+"}), attempts=3))["several-attempts"],
             "4 of 4 started trials took several attempts (at most 3); the last one counts")
-        self.assertIn("1 of 2 cases",
-                      cautions(replace(record({"A": "+-", "B": "--"}), settings=WARM,
-                                       results=(*record({"A": "+-"}).results,
-                                                *changed(record({"B": "--"}), output="x").results)))
-                      ["identical-outputs"])
 
 
 class WhatAServerMadeOfThePrompt(unittest.TestCase):
@@ -103,9 +98,9 @@ class IdenticalOutputs(unittest.TestCase):
     def test_it_says_that_the_repetitions_add_nothing_and_not_that_they_are_left_out(self) -> None:
         run = replace(changed(record({"A": "++", "B": "--"}), output="same"), settings=WARM)
         self.assertEqual(
-            "in 2 of 2 cases every trial gave the same text, at temperature 1: repeated trials of these cases are "
-            "copies, which say no more than one trial does, and their pass^k is no more certain than a single look "
-            "(A, B)",
+            "in 2 of 2 cases with several judged trials these all gave the same text, at temperature 1: repeated "
+            "trials of these cases are copies, which say no more than one trial does, and their pass^k is no more "
+            "certain than a single look (A, B)",
             cautions(run)["identical-outputs"])
 
     def test_they_are_copies_at_temperature_0_or_without_one_too(self) -> None:
@@ -116,6 +111,14 @@ class IdenticalOutputs(unittest.TestCase):
             with self.subTest(settings=settings):
                 self.assertIn(f"gave the same text, at {words}",
                               cautions(replace(same, settings=settings))["identical-outputs"])
+
+    def test_where_other_cases_vary_one_text_may_be_a_sure_answer_but_not_at_temperature_0(self) -> None:
+        sure, varied = changed(record({"A": "++", "C": "+t"}), output="x").results, record({"B": "+-"}).results
+        run = replace(record({"A": "++", "C": "+t", "B": "+-"}), results=(*sure, *varied))
+        for settings, words in ((WARM, ""), ({}, ""), ({"temperature": 0}, "in 1 of 2 cases with several judged")):
+            with self.subTest(settings=settings):
+                self.assertIn(words, cautions(replace(run, settings=settings)).get("identical-outputs", ""))
+                self.assertEqual(bool(words), "identical-outputs" in cautions(replace(run, settings=settings)))
 
     def test_one_judged_trial_is_not_identical_with_anything(self) -> None:
         self.assertNotIn("identical-outputs", cautions(replace(record({"A": "+n"}), settings=WARM)))

@@ -162,7 +162,7 @@ class NothingToSay(unittest.TestCase):
                           (record({"A": "nn"}), "No trial was judged."), (silent, "No latency was recorded."),
                           (silent, "no trial of 2 says how many tokens it took"), (silent, "No case has a tag."),
                           (record({"A": "++"}), "No case of 1 both passed and failed."),
-                          (record({"A": "+"}), "1 of 1 case passed their one trial")):
+                          (record({"A": "+"}), "1 of 1 case passed its one trial")):
             with self.subTest(words=words):
                 self.assertIn(words, page_of(of))
 

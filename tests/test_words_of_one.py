@@ -13,13 +13,19 @@ MANY_OF_ONE = re.compile(
     r"runs|hosts|lines|outputs|checks|problems|places|logs|shards|observations|attempts|requests|pairs|rows|fields|tries|"
     r"calls|steps|events|letters|warnings|models|tokens|entries|regressions|trials? are|cases? are|cells? are)\b")
 """A number 1 before a word of several. Not within a version, a list of settings or a time."""
-FINE = re.compile(r"1 (?:--|of|per|x|and|to|in|has|is|pass|fail|a|for|at|s\b)")
+FINE = re.compile(r"1 (?:--|of|per|x|and|to|in|with|has|is|pass|fail|a|for|at|s\b)")
+
+VERB_OF_MANY = re.compile(
+    r"\ball 1 [a-z]+|\bof 1 (?:[a-z-]+ )?(?:case|trial|answer)(?: that passed every time| of the candidate)? "
+    r"(?:are|were|have|differ|pass|do|passed their|hold)\b|\b1 of [\d,]+ (?:[a-z-]+ )?(?:cases|trials|answers)"
+    r"(?: that passed every time| of the candidate)? (?:are|were|have|differ|do|hold)\b")
 
 
 def of_one(text: str) -> list[str]:
     """The phrases of a text that speak of one thing as of several."""
     plain = re.sub(r"<[^>]*>|\\", "", text)
-    return [found.group() for found in MANY_OF_ONE.finditer(plain) if not FINE.match(found.group())]
+    verbs = [found.group() for found in VERB_OF_MANY.finditer(" ".join(plain.split()))]
+    return verbs + [found.group() for found in MANY_OF_ONE.finditer(plain) if not FINE.match(found.group())]
 
 
 class OneOfEverything(River):

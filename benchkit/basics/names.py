@@ -91,6 +91,16 @@ def word_for(number: int, one: str, many: str | None = None) -> str:
     return one if number == 1 else many or one + "s"
 
 
+def verb_for(number: int, total: int, one: str, many: str) -> str:
+    """The verb behind so many of a total: `1 of 3 cases differs`, `0 of 1 case differs`, `2 of 3 cases differ`."""
+    return one if 1 in (number, total) else many
+
+
+def all_of(number: int, one: str) -> str:
+    """`the one case`, `all 3 cases`."""
+    return f"the one {one}" if number == 1 else f"all {count_of(number, one)}"
+
+
 def are(number: int) -> str:
     """The verb behind a count."""
     return "is" if number == 1 else "are"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchkit.basics.canonical import canonical
-from benchkit.basics.names import count_of, names_of, same_model, shown_line
+from benchkit.basics.names import count_of, names_of, same_model, shown_line, verb_for, word_for
 from benchkit.basics.values import JSON
 from benchkit.recordings.pieces import SessionFacts
 from benchkit.recordings.run_record import RunRecord
@@ -47,15 +47,16 @@ def cautions_of(run: Run) -> tuple[Caution, ...]:
 def _above_k_max(run: Run) -> Iterator[Caution]:
     coverage = run.coverage
     if coverage.cases and coverage.k_max < run.record.trials:
+        fewer = "no case" if coverage.cases == 1 else f"fewer than all {coverage.cases:,} cases"
         yield Caution("k-above-k-max", (
-            f"from k = {coverage.k_max + 1:,} on, completed-only values are over fewer than all "
-            f"{count_of(coverage.cases, 'case')}, and may lie outside worst and best"))
+            f"from k = {coverage.k_max + 1:,} on, completed-only values are over {fewer}, and may lie outside worst "
+            "and best"))
 
 
 def _check_raises(run: Run) -> Iterator[Caution]:
     found = check_error(run.tally.unjudged)
     if found is not None:
-        most = "" if found.with_message == found.count else f", {found.with_message:,} times"
+        most = "" if found.with_message == found.count else f", {count_of(found.with_message, 'time')}"
         yield Caution("check-raises", (
             f"the task's own check could not judge {found.count:,} of {count_of(run.coverage.planned, 'trial')}: "
             f"{shown_line(found.message, 400)}{most}; mend it and judge again: no answer is lost"))
@@ -66,11 +67,13 @@ def _identical_outputs(run: Run) -> Iterator[Caution]:
     warmth = "a temperature that nobody told" if temperature is None else f"temperature {temperature:g}"
     repeated = [case for case in run.tally.cases if case.counts.completed >= 2]
     same = [case.case.id for case in repeated if case.has_one_output]
-    if same:
+    these, their = ("this case", "its") if len(same) == 1 else ("these cases", "their")
+    # where other cases vary above temperature 0, one text in every trial may as well be a sure answer
+    if same and (temperature == 0 or len(same) == len(repeated)):
         yield Caution("identical-outputs", (
-            f"in {len(same):,} of {count_of(len(repeated), 'case')} every trial gave the same text, at {warmth}: "
-            "repeated trials of these cases are copies, which say no more than one trial does, and their pass^k is no "
-            f"more certain than a single look ({names_of(same)})"))
+            f"in {len(same):,} of {count_of(len(repeated), 'case')} with several judged trials these all gave the same "
+            f"text, at {warmth}: repeated trials of {these} are copies, which say no more than one trial does, and "
+            f"{their} pass^k is no more certain than a single look ({names_of(same)})"))
 
 
 def _repeated_seeds(run: Run) -> Iterator[Caution]:
@@ -94,16 +97,19 @@ def _has_equal_seeds(record: RunRecord, place: int) -> bool:
 
 def _odd_answers(run: Run) -> Iterator[Caution]:
     odd = run.tally.oddities
-    kinds = (("cut-off-answers", odd.cut, "were cut off at the length limit: raise it if checks fail for that"),
-             ("empty-answers", odd.blank, "are empty"),
-             ("reasoning-only-answers", odd.reasoned, "are empty behind reasoning text, which is never judged"),
-             ("thinking-in-answers", odd.thinking, (
-                 "hold <think> or </think>: the server did not keep thoughts apart from the answer, so checks judge "
+    kinds = (("cut-off-answers", odd.cut, "was", "were",
+              "cut off at the length limit: raise it if checks fail for that"),
+             ("empty-answers", odd.blank, "is", "are", "empty"),
+             ("reasoning-only-answers", odd.reasoned, "is", "are",
+              "empty behind reasoning text, which is never judged"),
+             ("thinking-in-answers", odd.thinking, "holds", "hold", (
+                 "<think> or </think>: the server did not keep thoughts apart from the answer, so checks judge "
                  "both")))
-    for code, found, words in kinds:
+    for code, found, one, many, words in kinds:
         if found.count:
             yield Caution(code, (
-                f"{found.count:,} of {count_of(odd.answered, 'answer')} {words} ({names_of(found.cases)})"))
+                f"{found.count:,} of {count_of(odd.answered, 'answer')} "
+                f"{verb_for(found.count, odd.answered, one, many)} {words} ({names_of(found.cases)})"))
 
 
 def _cut_prompts(run: Run) -> Iterator[Caution]:
@@ -130,8 +136,8 @@ def _never_passed(run: Run) -> Iterator[Caution]:
     never = [case.case.id for case in run.tally.cases if state(case.counts) is State.STABLE_FAIL]
     if never:
         yield Caution("never-passed", (
-            f"{count_of(len(never), 'case')} of {run.coverage.cases:,} never passed: look at their labels before "
-            f"blaming the system ({names_of(never)})"))
+            f"{count_of(len(never), 'case')} of {run.coverage.cases:,} never passed: look at "
+            f"{word_for(len(never), 'its', 'their')} labels before blaming the system ({names_of(never)})"))
 
 
 def _several_attempts(run: Run) -> Iterator[Caution]:
@@ -232,7 +238,8 @@ def _slept(run: Run) -> Iterator[Caution]:
     if slept.count:
         yield Caution("machine-slept", (
             f"the wall clock ran ahead during {count_of(slept.count, 'trial')} (by up to {longest:.0f} s): the machine "
-            f"slept, and these latencies are too short ({names_of(slept.cases)})"))
+            f"slept, and {word_for(slept.count, 'this latency is', 'these latencies are')} too short "
+            f"({names_of(slept.cases)})"))
 
 
 def temperature_of(settings: Mapping[str, JSON]) -> float | None:

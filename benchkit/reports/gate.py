@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from benchkit.basics.names import count_of, names_of
+from benchkit.basics.names import all_of, count_of, names_of, verb_for, word_for
 from benchkit.basics.shares import as_given
 from benchkit.recordings.run_record import Totals
 from benchkit.reports.comparison import Comparison
@@ -183,9 +183,11 @@ def _fall(comparison: Comparison, rules: Rules) -> str:
 
 def _incomplete(candidate: Totals, rules: Rules) -> RuleResult:
     is_broken = candidate.incomplete > 0 and not rules.allow_incomplete
-    text = f"{candidate.incomplete:,} of {count_of(candidate.planned, 'trial')} of the candidate are incomplete"
+    text = (f"{candidate.incomplete:,} of {count_of(candidate.planned, 'trial')} of the candidate "
+            f"{verb_for(candidate.incomplete, candidate.planned, 'is', 'are')} incomplete")
     if not candidate.incomplete:
-        text = f"all {count_of(candidate.planned, 'trial')} of the candidate were judged"
+        text = (f"{all_of(candidate.planned, 'trial')} of the candidate {word_for(candidate.planned, 'was', 'were')} "
+                "judged")
     elif rules.allow_incomplete:
         text += ", which --allow-incomplete allows"
     return RuleResult("incomplete", is_broken, text)

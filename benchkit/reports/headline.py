@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchkit.basics.names import count_of
+from benchkit.basics.names import all_of, count_of, word_for
 from benchkit.reports.case_rows import in_state
 from benchkit.reports.figures_as_text import number, percent_in_words, rate, spread
 from benchkit.reports.run_report import FLAKE, RunReport
@@ -43,9 +43,11 @@ def _does(run: RunReport) -> str:
     if not coverage.completed:
         return f"nothing is known: none of {count_of(coverage.planned, 'planned trial')} could be judged"
     if run.record.trials == 1:
-        return (f"{run.totals.passed:,} of {count_of(coverage.cases, 'case')} passed their one trial, "
+        return (f"{run.totals.passed:,} of {count_of(coverage.cases, 'case')} passed "
+                f"{word_for(coverage.cases, 'its', 'their')} one trial, "
                 f"{number(run.totals.failed)} failed")
-    parts = [f"{_number(run, State.STABLE_PASS)} of {count_of(coverage.cases, 'case')} pass every time",
+    parts = [f"{_number(run, State.STABLE_PASS)} of {count_of(coverage.cases, 'case')} "
+             f"{word_for(coverage.cases, 'passes', 'pass')} every time",
              f"{_number(run, State.FLAKY)} sometimes", f"{_number(run, State.STABLE_FAIL)} never"]
     open_states = (State.POSSIBLY_FLAKY, State.NO_DATA)
     return ", ".join(parts + [f"{_number(run, state)} {state}" for state in open_states if in_state(run.cases, state)])
@@ -55,7 +57,8 @@ def _unknown(run: RunReport) -> str:
     coverage = run.coverage
     missing = coverage.planned - coverage.completed
     if not missing:
-        return f"nothing: all {count_of(coverage.planned, 'planned trial')} were judged"
+        were = word_for(coverage.planned, "was", "were")
+        return f"nothing: {all_of(coverage.planned, 'planned trial')} {were} judged"
     most_first = sorted(run.unjudged, key=lambda error: -error.count)
     types = [f"{error.count:,} {error.type}" for error in most_first]
     shown = ", ".join(types[:2]) + (", ..." if len(types) > 2 else "")
@@ -67,13 +70,11 @@ def _trust(run: RunReport) -> str:
     if not run.suite:
         return "nothing: there are no cases"
     first, last = run.suite[0].hat, run.suite[-1].hat
-    is_open, trials = first.worst != first.best, run.record.trials
+    trials = run.record.trials
+    one = f"{'as the unknown trials go, ' if run.totals.incomplete else ''}one try passes {_rate(first)}"
     if trials == 1:
-        return (f"one try passes {rate(first)} %, as the unknown trials go (95 %: {spread(first.low, first.high)})"
-                if is_open else f"one try passes {_rate(first)}; one trial cannot show what is reliable")
-    # two ranges and two intervals do not fit a line; the second interval stands in the tables
-    all_pass = f"{rate(last)} %" if is_open else _rate(last, "")
-    return f"one try passes {_rate(first)}, all of {trials:,} tries {all_pass}"
+        return f"{one}; one trial cannot show what is reliable"
+    return f"{one}, all of {trials:,} tries {_rate(last, '')}"
 
 
 def _rate(metric: SuiteMetric, label: str = "95 %: ") -> str:

@@ -52,7 +52,7 @@ def coverage_part(run: RunReport) -> Iterator[Html]:
     yield facts([
         ("Trials", f"{share(coverage.completed, coverage.planned)} judged: {totals.passed:,} passed, "
                    f"{totals.failed:,} failed; {totals.incomplete:,} incomplete"),
-        ("Cases", f"{of(coverage.cases_complete, coverage.cases)} with all their trials, "
+        ("Cases", f"{of(coverage.cases_complete, coverage.cases)} with all trials, "
                   f"{of(coverage.cases_touched, coverage.cases)} with some"),
         ("k_max", f"{number(coverage.k_max)}: so many trials of every case were judged")])
     if run.unjudged:

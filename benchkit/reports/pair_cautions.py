@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import count
 
-from benchkit.basics.names import count_of
+from benchkit.basics.names import count_of, verb_for
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.case_differences import CaseDifference
 from benchkit.reports.cautions import Caution
@@ -40,7 +40,8 @@ def few_differing(compared: int, differing: int, smallest_p: Fraction, tests: in
         needed = next(m for m in count(FEWEST_DIFFERING_CASES) if tests * Fraction(2, 2**m) < ALPHA)
         holm = f" after Holm over {tests} pairs" if tests > 1 else ""
         yield Caution("few-differing-cases", (
-            f"{differing:,} of {count_of(compared, 'compared case')} differ, and p{holm} cannot be smaller than "
+            f"{differing:,} of {count_of(compared, 'compared case')} "
+            f"{verb_for(differing, compared, 'differs', 'differ')}, and p{holm} cannot be smaller than "
             f"{probability(smallest_p)} with so few: this test cannot decide at 5 % before {needed} differ"))
 
 

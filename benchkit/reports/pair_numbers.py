@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import TypeAlias
 
-from benchkit.basics.names import count_of, shown_line, word_for
+from benchkit.basics.names import count_of, shown_line, verb_for, word_for
 from benchkit.basics.shares import as_given
 from benchkit.reports.circumstances import NOT_SAID, measured_on
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
@@ -78,7 +78,7 @@ def regression_facts(comparison: Comparison, most: int | None = None) -> Iterato
     fallen, may, p = len(comparison.regressions), comparison.open_regressions, comparison.mirror_p
     before = comparison.passed_every_time
     yield "regressions", (f"{share(fallen, before)} {word_for(before, 'case')} that passed every time "
-                          f"{word_for(fallen, 'does', 'do')} not any more")
+                          f"{verb_for(fallen, before, 'does', 'do')} not any more")
     if p is not None and fallen + comparison.progressed:
         yield "", (f"{fallen:,} stopped passing every time, {comparison.progressed:,} began to: p "
                             f"{probability(p)} by the exact sign test")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from benchkit.basics.names import count_of, shown_line
+from benchkit.basics.names import count_of, shown_line, verb_for
 from benchkit.basics.shares import as_given
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent, points_spread, probability
@@ -101,7 +101,8 @@ def _too_few_differ(pair: Pair) -> bool:
 
 def _why_open(comparison: Comparison, pair: Pair) -> str:
     if _too_few_differ(pair):
-        return (f"only {comparison.differing:,} of {count_of(comparison.compared, 'case')} differ, and no p below "
+        return (f"only {comparison.differing:,} of {count_of(comparison.compared, 'case')} "
+                f"{verb_for(comparison.differing, comparison.compared, 'differs', 'differ')}, and no p below "
                 f"{_p(pair.smallest_adjusted_p)} can come of that")
     return f"p is {_p(pair.adjusted_p)}"
 

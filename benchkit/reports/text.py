@@ -59,7 +59,7 @@ def first_screen(run: RunReport, paint: Paint = NO_PAINT) -> str:
 
 
 def headline_lines(run: RunReport, paint: Paint = NO_PAINT) -> list[str]:
-    """The three lines that say what it does, what is unknown, and what to trust."""
+    """What it does, what is unknown, and what to trust: a line each, and one more where an interval needs it."""
     headline = headline_of(run)
     room = WIDTH - LABEL_WIDTH - width_of(f"{headline.does} ()")
     name = f" ({clipped(run.record.system, room)})" if room >= LEAST_FLEXIBLE else ""
@@ -67,8 +67,9 @@ def headline_lines(run: RunReport, paint: Paint = NO_PAINT) -> list[str]:
     has_room = width_of(headline.trust + warnings) <= WIDTH - LABEL_WIDTH
     sentences = {"Does": headline.does + name, "Unknown": headline.unknown,
                  "Trust": headline.trust + (warnings if has_room else "")}
-    return [paint.strong(f"{label:<{LABEL_WIDTH}}") + clipped(sentence, WIDTH - LABEL_WIDTH)
-            for label, sentence in sentences.items()]
+    return [line.replace(label, paint.strong(label), 1) if number == 0 else line
+            for label, sentence in sentences.items()
+            for number, line in enumerate(wrapped(sentence, f"{label:<{LABEL_WIDTH}}"))]
 
 
 def _run_lines(run: RunReport, paint: Paint) -> Iterator[str]:

@@ -59,7 +59,7 @@ def coverage_lines(run: RunReport) -> Iterator[str]:
     coverage = run.coverage
     yield from _fact("trials", f"{share(coverage.completed, coverage.planned)} judged, "
                                f"{number(coverage.planned - coverage.completed)} incomplete")
-    yield from _fact("cases", f"{of(coverage.cases_complete, coverage.cases)} with all their trials, "
+    yield from _fact("cases", f"{of(coverage.cases_complete, coverage.cases)} with all trials, "
                               f"{of(coverage.cases_touched, coverage.cases)} with some")
     yield from _fact("k_max", f"{number(coverage.k_max)}: so many trials of every case were judged")
 
