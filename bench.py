@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from benchkit.basics.values import Shard
     from benchkit.running.live import Wish
-    from benchkit.running.order import Order
+    from benchkit.running.order import Ended, Order
     from benchkit.tasks.task import Task
     from benchkit.trial_log.lines import PlanLine
     from benchkit.trial_log.reader import TrialLog
@@ -205,9 +205,9 @@ def record_and_show(options: argparse.Namespace, start: float, words: "Sequence[
     ended = record_live(order, log, edges, verdicts_of(task, order.cases))
     del log  # what it says of every cell is read anew below
     if order.selection.shard is None:
-        show(order, task, options.cases, ended.reason)
+        show(order, task, options.cases, ended)
     else:
-        show_shard(order, ended.reason)
+        show_shard(order, ended)
     if ended.sentence is not None:
         raise Surroundings(ended.sentence)
     return door.DONE
@@ -302,7 +302,7 @@ def dry_run(order: "Order", log: "TrialLog | None") -> int:
     return door.DONE
 
 
-def show(order: "Order", task: "Task", cases: str, reason: "str | None") -> None:
+def show(order: "Order", task: "Task", cases: str, ended: "Ended") -> None:
     """Convert the log, judge the recording, and print the first screen of the report and how to go on."""
     from benchkit.basics.clock import Clock
     from benchkit.recordings.converting import recording_of
@@ -324,17 +324,17 @@ def show(order: "Order", task: "Task", cases: str, reason: "str | None") -> None
     circumstances = Circumstances(Clock().stamp(), environment({}))
     record = judge_recording(recording, task, order.cases, circumstances)
     door.put(first_screen(report_of(record, order.log.stem)))
-    door.put("\n" + ending(order, cases, reason, found, is_kept))
+    door.put("\n" + ending(order, cases, ended, found, is_kept))
 
 
-def show_shard(order: "Order", reason: "str | None") -> None:
+def show_shard(order: "Order", ended: "Ended") -> None:
     """What a shard holds of its part of the plan, and the commands to go on; the rest is in other logs."""
     from benchkit.running.closing import shard_text
     from benchkit.running.status import status_of
     from benchkit.trial_log.reader import read_log
 
     found = status_of(read_log(order.log, accept_damage=order.accept_damage))
-    door.put(shard_text(found, reason, order))
+    door.put(shard_text(found, ended, order))
 
 
 if __name__ == "__main__":

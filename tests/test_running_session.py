@@ -181,7 +181,8 @@ class Choosing(Recording):
             raise TrialError("PromptTooLong" if request.case == "a" else "Timeout", "no")
         self.record(order(self.log, Robot(answers=answers)))
         robot = Robot()
-        self.assertEqual(Ended("complete"), self.record(order(self.log, robot, selection=Selection(retry_errors=True))))
+        self.assertEqual(Ended("complete", again=(2, 0)),
+                         self.record(order(self.log, robot, selection=Selection(retry_errors=True))))
         self.assertEqual(["open", "warm", "b 1 again 2", "b 2 again 2", "close"], robot.calls)
         log = read_log(self.log)
         self.assertEqual([("PromptTooLong", 1), (None, 2)], [
@@ -190,7 +191,7 @@ class Choosing(Recording):
     def test_a_part_of_the_errors_tried_again_is_a_selection(self) -> None:
         self.record(order(self.log, Robot(fails=dict.fromkeys(("a 1", "b 1"), TrialError("Timeout", "no")))))
         ended = self.record(order(self.log, Robot(), selection=Selection(limit=1, retry_errors=True)))
-        self.assertEqual(Ended("selection"), ended)
+        self.assertEqual(Ended("selection", again=(1, 0)), ended)
 
     def test_what_is_ahead_is_told_without_asking_anybody(self) -> None:
         robot = Robot()

@@ -34,7 +34,7 @@ class Counting(unittest.TestCase):
     def test_a_complete_log_has_nothing_left(self) -> None:
         self.assertEqual(Status(
             name="gemma.jsonl", systems=(SYSTEM,), planned=6, outputs=6, errors=(), stale=0, left=0,
-            several_attempts=0, sessions=1, last_session=STAMP, last_stop="complete", damage=0),
+            several_attempts=0, sessions=1, last_session=STAMP, last_stop="complete", damage=0, rounds=2),
             status_of(self.log(complete())))
 
     def test_every_cell_counts_once_by_its_last_attempt(self) -> None:

@@ -53,7 +53,7 @@ def text_report(runs: Sequence[RunReport], paint: Paint = NO_PAINT, side: SideBy
 
 def first_screen(run: RunReport, paint: Paint = NO_PAINT) -> str:
     """About twenty lines after a run: the headline, k = 1 and the last k, what fails most; ends in a newline."""
-    lines = [*headline_lines(run, paint), *_first_check_error(run), *_first_rates(run), *_first_reasons(run)]
+    lines = [*headline_lines(run, paint), *_first_error(run), *_first_rates(run), *_first_reasons(run)]
     lines += [*_first_cases(run), *_first_cautions(run)]
     return "\n".join(lines) + "\n"
 
@@ -115,10 +115,17 @@ def _rule(title: str) -> str:
     return line + "=" * (WIDTH - width_of(line))
 
 
-def _first_check_error(run: RunReport) -> list[str]:
+def _first_error(run: RunReport) -> list[str]:
+    """What a check of the task raised, whole; else the most frequent error, in one line."""
     found = check_error(run.unjudged)
-    text = "" if found is None else shown_line(found.message, 400)
-    return wrapped(f"not judged: {text}", INDENT, INDENT * 2) if text else []
+    if found is not None:
+        return wrapped(f"not judged: {shown_line(found.message, 400)}", INDENT, INDENT * 2)
+    most = max((error for error in run.unjudged if error.type != "NotRun"), key=lambda error: error.with_message,
+               default=None)
+    if most is None:
+        return []
+    count = of(most.with_message, run.coverage.planned)
+    return [INDENT + clipped(f"most frequent error: {most.type} in {count}: {most.message}", WIDTH - len(INDENT))]
 
 
 def _first_rates(run: RunReport) -> list[str]:

@@ -104,10 +104,14 @@ class Surrounds:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a session ended: the stop line's reason (None: nothing was to be done), and why, where it is an error."""
+    """How a session ended: the stop line's reason (None: nothing was to be done), and why, where it is an error.
+
+    `again` counts the error trials that were asked again: those that have an answer now, and those in error again.
+    """
 
     reason: str | None
     sentence: str | None = None
+    again: tuple[int, int] = (0, 0)
 
 
 def wanted_plan(order: Order, log: TrialLog | None) -> PlanLine:

@@ -8,6 +8,7 @@ What does not live here: which cells are left (plan.py), the trials themselves (
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from typing import TypeVar
 from benchkit.basics.clock import StopWish
 from benchkit.basics.errors import BrokenOff, Interrupted, KitError, Unusable
 from benchkit.basics.names import shown_line
-from benchkit.basics.values import JSON
+from benchkit.basics.values import JSON, Failure
 from benchkit.running.at_once import run_at_once
 from benchkit.running.engine import Answering, Limits, Stopped, Ways, run_trials
 from benchkit.running.environment import environment
@@ -27,6 +28,7 @@ from benchkit.running.plan import (
     Changes,
     NothingRecorded,
     Selection,
+    can_be_retried,
     changed_asks,
     check_fits,
     check_selection,
@@ -97,9 +99,9 @@ def _record_open(order: Order, found: TrialLog | None, surrounds: Surrounds) -> 
         _say_what_differs(log, session, surrounds.say)
         log = writer.begin(session, log)
         with _stop_line(writer, surrounds) as ending:
-            stopped = _run_session(order, _Ground(plan, answering, log, changes), writer, surrounds)
-            ending.reason = stopped.reason
-    return Ended(stopped.reason, stopped.sentence)
+            ended = _run_session(order, _Ground(plan, answering, log, changes), writer, surrounds)
+            ending.reason = str(ended.reason)
+    return ended
 
 
 @contextmanager
@@ -188,25 +190,29 @@ class _Ground:
     changes: Changes
 
 
-def _run_session(order: Order, ground: _Ground, writer: LogWriter, surrounds: Surrounds) -> Stopped:
+def _run_session(order: Order, ground: _Ground, writer: LogWriter, surrounds: Surrounds) -> Ended:
     """Everything behind the session line, up to the stop line."""
     ground = _write_plan(ground, writer)
     _write_systems(ground, writer)
     cells = (ground.log, ground.plan, ground.changes, _chosen(order))
     ahead = look_ahead(*cells)
     limits = Limits(order.budget, order.timeout_s, surrounds.stop)
+    again: Counter[bool] = Counter()
 
     def write(line: TrialLine) -> None:
         if order.companion is not None:
             order.companion.before_line(line)
         _keep(writer.trial, line, f"the answer of {line.cell.system} to {line.cell.case}, trial {line.cell.trial}")
+        if order.selection.retry_errors and can_be_retried(ground.log.error_type(line.cell)):
+            again[isinstance(line.outcome, Failure)] += 1
 
     with surrounds.witness(ahead) as witness:
         ways = Ways(_warmer(ground, writer, surrounds), write, witness, writer.together)
         lanes = order.lanes or (lambda: order.parallel)
         run = run_trials if lanes() == 1 else partial(run_at_once, lanes=lanes, say=surrounds.say)
         stopped = run(work_left(*cells), ground.answering, ways, limits, surrounds.clock)
-    return Stopped(_reason(stopped, order.selection, ahead.recorded + ahead.chosen < ahead.planned), stopped.sentence)
+    is_part = ahead.recorded + ahead.chosen < ahead.planned
+    return Ended(_reason(stopped, order.selection, is_part), stopped.sentence, (again[False], again[True]))
 
 
 def _write_plan(ground: _Ground, writer: LogWriter) -> _Ground:

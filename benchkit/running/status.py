@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import takewhile
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line, word_for
@@ -20,6 +21,7 @@ from benchkit.trial_log.reader import TrialLog
 class Status:
     """Counts of cells, each once, by their last attempt. `left` = planned - outputs - errors.
 
+    `rounds`: how many trials, from the first one on, every case has been through.
     The log of a shard counts the cells of its own part of the plan.
     """
 
@@ -36,6 +38,7 @@ class Status:
     last_stop: str | None
     damage: int
     shard: Shard | None = None
+    rounds: int = 0
 
 
 def status_of(log: TrialLog, system: str | None = None) -> Status:
@@ -46,11 +49,13 @@ def status_of(log: TrialLog, system: str | None = None) -> Status:
     systems = plan.systems if system is None else (system,)
     counts: Counter[str] = Counter()
     errors: Counter[str] = Counter()
+    of_trial: Counter[int] = Counter()
     for position, cell in log.attempted():
         if cell.system in systems and _is_of(log.shard, position):
             counts["stale"] += log.is_stale(cell)
             if log.is_recorded(cell):
                 counts["recorded"] += 1
+                of_trial[cell.trial] += 1
                 counts["several"] += log.attempts(cell) > 1
                 errors.update(_error_of(log, cell))
     last, planned = log.begun()[-1], _planned(log, plan, systems)
@@ -60,7 +65,8 @@ def status_of(log: TrialLog, system: str | None = None) -> Status:
         left=planned - counts["recorded"], several_attempts=counts["several"],
         sessions=len(log.sessions), last_session=last.line.started_at,
         last_stop=None if last.stop is None else last.stop.reason, damage=len(log.harmless) + len(log.named),
-        shard=log.shard)
+        shard=log.shard, rounds=sum(1 for _ in takewhile(
+            lambda trial: of_trial[trial] == len(plan.cases) * len(systems), range(1, plan.trials + 1))))
 
 
 def _is_of(shard: Shard | None, position: int) -> bool:
