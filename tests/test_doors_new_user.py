@@ -107,13 +107,20 @@ class TasksThatLeave(River):
                 self.refused(command, code, words)
 
     def test_a_check_that_leaves_python_makes_trials_incomplete(self) -> None:
-        self.change("triage_task.py", "def check(case: Case, output: str) -> dict[str, bool]:",
-                    "def check(case, output):\n    raise SystemExit(5)\n\n\ndef _check(case, output):")
-        place = "check called sys.exit(5) (triage_task.py, line "
-        self.refused(KEYWORDS, 2, place)
-        told = self.type(f"{KEYWORDS} --unchecked").stdout
-        self.assertIn("CheckError", told)
-        self.assertIn(f"not judged: {place}", told)
+        before, raised = "def check(case: Case, output: str) -> dict[str, bool]:", "raise SystemExit(5)"
+        self.change("triage_task.py", before,
+                    f"def check(case, output):\n    {raised}\n\n\ndef _check(case, output):")
+        for after, words in (("raise SystemExit(5)", "called sys.exit(5)"),
+                             ("raise GeneratorExit", "raised GeneratorExit")):
+            with self.subTest(after):
+                self.change("triage_task.py", raised, after)
+                raised = after
+                place = f"check {words} (triage_task.py, line "
+                self.refused(KEYWORDS, 2, place)
+                told = self.type(f"{KEYWORDS} --unchecked").stdout
+                self.assertIn("CheckError", told)
+                self.assertIn(f"not judged: {place}", told)
+                (self.folder / "recorded" / "keywords.jsonl").unlink()
 
     def test_a_check_that_raises_is_found_before_the_first_trial_and_told_with_message_file_and_line(self) -> None:
         self.change("triage_task.py", "def check(case: Case, output: str) -> dict[str, bool]:",

@@ -131,12 +131,18 @@ class OfOnesOwn(River):
             "Reply('a', reasoning=b'x')": "whose reasoning is of type bytes, not str or None",
             "Reply('a', finish=1)": "whose finish is of type int, not str or None",
             "Reply('a', usage=Usage(1.5))": "gave a Usage whose prompt_tokens is of type float, not int or None",
+            "Reply('a', retried=None)": "gave a Reply whose retried is of type NoneType, not tuple",
+            "Reply('a', retried=(1,))": "gave a int whose error is of type NoneType, not ErrorFacts",
+            "Reply(b'a')": "gave a Reply whose output is of type bytes, not str",
             "Reply('a', timings=Timings('1'))": "gave a Timings whose load_s is of type str, not int or float or None",
         }
         errors: Mapping[str, str] = {
             "TrialError('Timeout', 7)": "gave a TrialError whose message is of type int, not str",
             "TrialError('Timeout', 'a', b'x')": "whose partial is of type bytes, not str or None",
             "TrialError('Timeout', 'a', waited_s=None)": "whose waited_s is of type NoneType",
+            "TrialError('Timeout', 'a', stops_in_a_row=60)": "whose stops_in_a_row is of type int, not str or None",
+            "TrialError('Timeout', 'a', status='5')": "whose status is of type str, not int or None",
+            "TrialError([], 'a')": "whose type is of type list, not str",
             "TrialError('TooSlow', 'a')": "raised a TrialError of the type TooSlow, not one of NotRun, Timeout",
         }
         for slip, words in {**{f"return {reply}": words for reply, words in slips.items()},
@@ -147,6 +153,61 @@ class OfOnesOwn(River):
                 self.assertIn(f"answer() of mine.py {words.removeprefix('answer')}"
                               if words.startswith(("gave", "raised")) else words, told.stderr)
                 self.assertIn("go on with: python3 bench.py", told.stderr)
+                (self.folder / "recorded" / "x.jsonl").unlink()
+
+    def test_whatever_ends_it_is_3_and_one_line_and_a_keyboard_interrupt_is_130(self) -> None:
+        cancelled = "import asyncio; raise asyncio.CancelledError"
+        rows = {cancelled: (3, "answer() of mine.py, line 12 raised CancelledError"),
+                "raise GeneratorExit": (3, "answer() of mine.py, line 12 raised GeneratorExit"),
+                "raise KeyboardInterrupt": (130, "stopped by SIGINT; what ended before is in recorded/x.jsonl"),
+                "error = TrialError('Timeout', 'a'); del error.message; raise error":
+                    (3, "gave a TrialError whose message is of type NoneType, not str")}
+        for slip, (code, words) in rows.items():
+            for more in ("", " --parallel 2"):
+                with self.subTest(slip + more):
+                    told = self.run_with(slip, f"--log recorded/x.jsonl{more}")
+                    self.assertEqual((code, "", 1), (told.code, told.stdout, told.stderr.count("\n")), told.stderr)
+                    self.assertIn(words, told.stderr)
+                    self.assertIn("go on with: python3 bench.py", told.stderr)
+                    ended = self.lines(self.folder / "recorded" / "x.jsonl")[-1]["reason"]
+                    self.assertEqual("interrupted" if code == 130 else "error", ended)
+                    (self.folder / "recorded" / "x.jsonl").unlink()
+        told = self.run_with("pass\n    def open(self): raise GeneratorExit\n    def other(self):")
+        self.assertEqual((2, 1), (told.code, told.stderr.count("\n")), told.stderr)
+
+    def test_values_of_its_own_classes_are_kept_as_those_of_python(self) -> None:
+        own = ("\n            class Text(str):\n                def __len__(self): raise ValueError('len')"
+               "\n                __eq__ = __add__ = __getitem__ = __len__"
+               "\n            class Count(int):\n                def __ge__(self, other): raise ValueError('ge')"
+               "\n                __le__ = __str__ = __index__ = __ge__"
+               "\n            class Seconds(float):\n                def __ge__(self, other): raise ValueError('ge')"
+               "\n                __le__ = __float__ = __round__ = __repr__ = __ge__"
+               "\n            ")
+        tokens = {"cached_tokens": None, "output_tokens": 6, "prompt_tokens": 5}
+        for slip, kept in (
+                ("return Reply(Text('a'), finish=Text('stop'), usage=Usage(Count(5), Count(6)), waited_s=Seconds(0.5))",
+                 {"output": "a", "finish": "stop", "usage": tokens, "waited_s": 0.5}),
+                ("raise TrialError(Text('Timeout'), Text('late'), Text('a'), retries=Count(3))",
+                 {"error": {"type": "Timeout", "message": "late", "partial": "a"}, "retries": 3})):
+            with self.subTest(slip):
+                told = self.run_with(f"pass{own}{slip}", "--log recorded/x.jsonl")
+                self.assertEqual((0, ""), (told.code, told.stderr))
+                self.assertTrue([line for line in self.lines(self.folder / "recorded" / "x.jsonl")
+                                 if kept.items() <= line.items()])
+                (self.folder / "recorded" / "x.jsonl").unlink()
+
+    def test_an_absurd_wait_neither_makes_a_timeout_of_an_answer_nor_hides_one(self) -> None:
+        late = "import time; time.sleep(0.2)"
+        for slip, flags, error in (("return Reply('a', waited_s=-1000.0)", "--timeout-s 100", None),
+                                   ("return Reply('a', waited_s=-1e308, latency_s=-1.0)", "--timeout-s 100", None),
+                                   (f"{late}; return Reply('a', waited_s=float('inf'))", "--timeout-s 0.1", "Timeout"),
+                                   (f"{late}; return Reply('a', waited_s=float('nan'))", "--timeout-s 0.1", "Timeout")):
+            with self.subTest(slip):
+                told = self.run_with(slip, f"--log recorded/x.jsonl {flags}")
+                self.assertEqual((0, ""), (told.code, told.stderr))
+                lines = self.lines(self.folder / "recorded" / "x.jsonl")
+                self.assertEqual({error}, {(line.get("error") or {}).get("type") for line in lines
+                                           if line.get("trial") == 2})
                 (self.folder / "recorded" / "x.jsonl").unlink()
 
     def test_what_it_says_of_a_loaded_model_is_held_to_the_contract(self) -> None:

@@ -179,10 +179,11 @@ class HeldToTheContract(Loading):
             with self.subTest(new=new):
                 code = AFTER if call == "warm" else 2
                 self.assertIn(words, self.refusal(getattr(self.changed(old, new), call), code=code))
-        for new, kind in (("'yes'", "str"), ("None", "NoneType"), ("Reply(7)", "Reply")):
+        for new, words in (("'yes'", "str, and not a Reply whose output is a text"), ("None", "NoneType, and not a"),
+                           ("Reply(7)", "a Reply whose output is of type int, not str")):
             with self.subTest(new=new):
                 system = self.changed('Reply("yes")', new)
-                self.assertIn(f"answer() of my_model.py gave {kind}, and not a Reply whose output is a text",
+                self.assertIn(f"answer() of my_model.py gave {words}",
                               self.refusal(partial(system.answer, REQUEST), BrokenOff))
 
 

@@ -39,7 +39,9 @@ class BaselineSolver:
         try:
             handed = self.baseline.handed(self.cases[request.case], self.geometry)
             text = self.baseline.answer(handed, request.seed, request.messages)
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raise TrialError("ServerError", f"the baseline raised {type(error).__name__}") from error
         if not isinstance(text, str):
             raise TrialError("BadReply", f"the baseline gave {type(text).__name__}, not text")

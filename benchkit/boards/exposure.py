@@ -21,7 +21,9 @@ def of_pack(pack: Pack, case: Case, what: str, make: Callable[[], _Made]) -> _Ma
     """What a function of the pack gives for a case. Raises Unusable that names pack, case and function."""
     try:
         return make()
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise Unusable(f"pack {pack.module}, case {shown_line(case.id, 80)}: {what} raised "
                        f"{type(error).__name__}: {shown_line(str(error))}") from error
 

@@ -158,7 +158,7 @@ def _made(place: str, what: str, make: Callable[[], _Made]) -> _Made:
     """What a function of the pack gives; whatever it raises is one line for a person."""
     try:
         return make()
-    except KitError:
+    except (KitError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise Unusable(f"{place}: {what} raised {type(error).__name__}: {shown_line(str(error))}") from error

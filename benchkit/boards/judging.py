@@ -47,7 +47,9 @@ def value_of(track: Track, case: Case, answer: str, steps: Sequence[Step]) -> fl
     """What one judge says: a float from 0 to 1, or whether the gate held. Raises UnjudgedError."""
     try:
         value: object = track.judge(case, answer, tuple(steps))
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise UnjudgedError(f"track {track.name} {told(error, track.judge)}") from error
     if track.kind == "gate":
         if type(value) is not bool:

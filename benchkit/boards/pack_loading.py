@@ -36,9 +36,9 @@ def load_pack(name: str, folders: Sequence[Path]) -> Pack:
     module = load_module(f"{HOME}.{name}", [home.parent.parent])
     try:
         return _Reading(module, home).pack()
-    except KitError:
+    except (KitError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise Unusable(f"{shown_path(home)}: the pack raised {type(error).__name__} while it was read: "
                        f"{shown_line(str(error))}") from error
 

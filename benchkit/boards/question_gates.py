@@ -173,7 +173,9 @@ def _scores(pack: Pack, baseline: Baseline, game: Game) -> Scores:
     def say(number: int, talk: Sequence[Message]) -> str:
         try:
             said = baseline.answer(baseline.handed(game.case, game.geometry), SEED, talk)
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raise Unusable(f"{place} raised {type(error).__name__}: {shown_line(str(error))}") from error
         if not isinstance(said, str):
             raise Unusable(f"{place} gave {type(said).__name__}, not text")

@@ -77,9 +77,9 @@ def _built(job: Job, pack: Pack, reword: Reword | None) -> Sequence[Case]:
     place = f"pack {pack.module}: build"
     try:
         cases = tuple(pack.build(seed, MOST_COUNT if asks.count is None else asks.count, reword))
-    except KitError:
+    except (KitError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise Unusable(f"{place} raised {type(error).__name__}: {shown_line(str(error))}") from error
     kept = tuple(_as_kept(f"{place}, question {number}", case) for number, case in enumerate(cases, 1))
     _check_ids(place, kept)

@@ -114,7 +114,9 @@ def _add(found: Gathered, line: TrialLine, log: TrialLog, pack: Pack) -> None:
     if isinstance(outcome, Reply):
         try:
             word = shown_line(str(pack.said_key(outcome.output)), 80)
-        except (Exception, SystemExit) as error:  # noqa: BLE001
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001
             # a pack is a stranger's module, and what an answer says in one word decides nothing
             found.unread.append(type(error).__name__)
             word = UNREADABLE

@@ -29,7 +29,7 @@ class _Ended:
 
     line: TrialLine | None = None
     sentence: str | None = None
-    error: Exception | None = None
+    error: Exception | KeyboardInterrupt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class _Run:
         self._most: int | None = None
         self._system: str | None = None
         self._stopped: Stopped | None = None
-        self._error: Exception | None = None
+        self._error: Exception | KeyboardInterrupt | None = None
 
     def until_it_stops(self) -> Stopped:
         """Start what may start, record what has ended, wait for more to end, and so on."""
@@ -130,7 +130,7 @@ class _Run:
     def _tried(self, assignment: Assignment) -> _Ended:
         try:
             return _Ended(*self._trying.try_one(assignment))
-        except Exception as error:  # noqa: BLE001 - the thread that called raises it again
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the thread that called raises it again
             return _Ended(error=error)
 
     def _taken_or_error(self, *, may_prepare: bool) -> Assignment | None:

@@ -5,6 +5,7 @@ What does not live here: the order of a session (session.py), flags and what is 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -149,9 +150,10 @@ def record_live(order: Order, log: TrialLog | None, edges: Edges, verdicts: Verd
     with signals_as_wish(edges.stop, os._exit, partial(_acknowledge, edges)):
         try:
             return record(order, log, Surrounds(edges.clock, edges.stop, edges.say, progress))
-        except Interrupted as interrupted:
+        except (Interrupted, KeyboardInterrupt) as interrupted:  # the latter from a system of the user
+            number = interrupted.number if isinstance(interrupted, Interrupted) else signal.SIGINT
             kept = f"what ended before is in {order.log}" if log_at(order.log, True) else "nothing was recorded yet"
-            raise Interrupted(interrupted.number, f"; {kept}; go on with: {order.command}") from None
+            raise Interrupted(number, f"; {kept}; go on with: {order.command}") from None
         except BrokenOff as error:
             raise Surroundings(f"{error}; {_recorded(order.log)}; go on with: {order.command}") from error
         except NoServer as error:

@@ -296,7 +296,7 @@ def _stop_line(writer: LogWriter, surrounds: Surrounds) -> Iterator[_Ending]:
     try:
         with ended_by_wish(surrounds.stop, lambda: not writer.has_failed):
             yield ending
-    except Interrupted:
+    except (Interrupted, KeyboardInterrupt):  # the latter from a system of the user: no handler here raises it
         ending.reason = "interrupted"
         raise
     except Unusable as error:

@@ -68,9 +68,9 @@ class Baseline:
         where = f"task {self.module}, case {shown_line(case.id, 80)}: baseline {shown_line(self.name, 60)}"
         try:
             text = self.function(case, seed)
-        except MemoryError:
+        except (MemoryError, KeyboardInterrupt):
             raise  # which says nothing of the task
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             raise Unusable(f"{where} {told(error, self.function)}") from error
         if not isinstance(text, str):
             raise Unusable(f"{where} gave {type(text).__name__}, not a text")

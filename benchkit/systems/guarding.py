@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from benchkit.basics import strict_json
 from benchkit.basics.canonical import canonical
@@ -16,8 +16,8 @@ from benchkit.basics.clock import Clock
 from benchkit.basics.errors import ERROR_TYPES, BrokenOff, KitError, Surroundings, TrialError, Unusable
 from benchkit.basics.hiding import Hidden
 from benchkit.basics.names import shown_line
-from benchkit.basics.values import JSON, Reply, Request, Timings, Usage
-from benchkit.systems.keeping import MOST_SECONDS
+from benchkit.basics.values import JSON, ErrorFacts, Failure, Reply, Request, Timings, Usage
+from benchkit.systems.keeping import MOST_SECONDS, known
 from benchkit.systems.system import Loaded, System
 from benchkit.tasks.modules import place_of, what_came
 
@@ -25,15 +25,24 @@ Made = TypeVar("Made")
 GRACE_S = 1.0
 """So much later than its deadline a system may return that times its own request: a look at the server behind the
 reply is not the model's time."""
+_NO_SECONDS = "did not give the seconds that loading took"
 METHODS = ("open", "settings", "warm", "answer", "close")
 _NOTHING = type(None)
 _TEXT, _COUNT, _NUMBER = (str, _NOTHING), (int, _NOTHING), (int, float, _NOTHING)
-_TRIED: Mapping[str, tuple[type, ...]] = {"latency_s": _NUMBER, "retries": (int,), "waited_s": (int, float)}
-_REPLY: Mapping[str, tuple[type, ...]] = {
-    "finish": _TEXT, "reasoning": _TEXT, "usage": (Usage,), "timings": (Timings,), **_TRIED}
-_ERROR: Mapping[str, tuple[type, ...]] = {"message": (str,), "partial": _TEXT, "stops": _TEXT, **_TRIED}
-_USAGE = {one.name: _COUNT for one in fields(Usage)}
-_TIMINGS = {one.name: _NUMBER for one in fields(Timings)}
+_PLAIN: Mapping[type, Callable[[Any], Any]] = {str: str.__str__, int: int.__int__, float: float.__float__}
+"""How a value of a subclass becomes one of Python's own: nothing that its class has redefined runs."""
+_TRIED: Mapping[str, tuple[type, ...]] = {
+    "latency_s": _NUMBER, "retries": (int,), "waited_s": (int, float), "retried": (tuple,)}
+_ERROR: Mapping[str, tuple[type, ...]] = {
+    "type": (str,), "message": (str,), "partial": _TEXT, "stops": _TEXT, "stops_in_a_row": _TEXT, "status": _COUNT,
+    **_TRIED}
+_FIELDS: Mapping[type, Mapping[str, tuple[type, ...]]] = {
+    Reply: {"output": (str,), "finish": _TEXT, "reasoning": _TEXT, "usage": (Usage,), "timings": (Timings,), **_TRIED},
+    Usage: {one.name: _COUNT for one in fields(Usage)},
+    Timings: {one.name: _NUMBER for one in fields(Timings)},
+    Failure: {"error": (ErrorFacts,), "latency_s": _NUMBER, "retries": (int,), "waited_s": (int, float)},
+    ErrorFacts: {"type": (str,), "message": (str,), "partial": _TEXT},
+    Loaded: {"load_s": (int, float), "context_length": _COUNT}}
 
 
 def guarded(
@@ -62,18 +71,17 @@ class _Guard:
         """The guard whose errors name the trial, too."""
         return replace(self, given=f"{self.given}, case {shown_line(request.case, 80)}, trial {request.trial}")
 
-    def called(self, what: str, function: Callable[..., Made], *given: Request) -> Made:
+    def called(self, what: str, function: Callable[..., Made], *given: object) -> Made:
         """What the function gives. Errors of the contract pass; any other is told with its place."""
         try:
             return function(*given)
         except TrialError as error:
-            self.check_error(what, error)
-            raise
-        except KitError:
+            raise self.called(what, self._plain_error, what, error) from error
+        except (KitError, KeyboardInterrupt):
             raise
         except (OSError, MemoryError) as error:
             raise self._kind(what, Surroundings)(self._line(what, error)) from error
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             raise self._kind(what, Unusable)(self._line(what, error)) from error
 
     def refusal(self, what: str, why: str) -> KitError:
@@ -81,31 +89,50 @@ class _Guard:
         return self._kind(what, Unusable)(f"{self.given}: {what}() of {self.file.name} {why}")
 
     def object_of(self, what: str, given: object) -> Mapping[str, JSON]:
-        """What was given, if it is a JSON object."""
+        """What was given as values of Python's own, if it is a JSON object."""
         if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
             raise self.refusal(what, "did not give a JSON object")
         try:
-            strict_json.parse(canonical(dict(given)).encode("ascii"))
+            plain = strict_json.parse(canonical(dict(given)).encode("ascii"))
         except (TypeError, ValueError, RecursionError) as error:
             told = shown_line(self.hidden.text(str(error)))
             raise self.refusal(what, f"gave something that is not JSON: {told}") from None
-        return given
+        return cast("Mapping[str, JSON]", plain)
 
-    def check_types(self, what: str, given: object, wanted: Mapping[str, tuple[type, ...]]) -> None:
-        """Raise the error of a contract that is not kept where a field is of another type. No truth is a number."""
+    def plain(self, what: str, given: object, kind: type[Made]) -> Made:
+        """What was given, made anew of values of Python's own: nothing of the user's runs when it is read later."""
+        return kind(**self._plain_fields(what, given, _FIELDS[kind]))
+
+    def _plain_error(self, what: str, error: TrialError) -> TrialError:
+        """The same for what a trial can end in."""
+        found = self._plain_fields(what, error, _ERROR)
+        for name in (found["type"], *(one.error.type for one in found["retried"])):
+            if name not in ERROR_TYPES:
+                raise self.refusal(what, f"raised a TrialError of the type {shown_line(name, 60)}, not one of "
+                                         f"{', '.join(ERROR_TYPES)}")
+        retried = found.pop("retried")
+        plain = TrialError(**found)
+        plain.retried = retried
+        return plain
+
+    def _plain_fields(self, what: str, given: object, wanted: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
+        """Plain values by field. Raises the error of a contract that is not kept where one is of another type."""
+        found = {}
         for name, types in wanted.items():
-            value = getattr(given, name)
-            if not isinstance(value, types) or isinstance(value, bool):
+            value = getattr(given, name, None)
+            # not isinstance, which believes what an object says of its class; and no truth is a number
+            kind = next((one for one in types if issubclass(type(value), one) and type(value) is not bool), None)
+            if kind is None:
                 meant = " or ".join("None" if one is _NOTHING else one.__name__ for one in types)
                 raise self.refusal(what, f"gave a {type(given).__name__} whose {name} is of type "
                                          f"{type(value).__name__}, not {meant}")
+            found[name] = self._plain_value(what, value, kind)
+        return found
 
-    def check_error(self, what: str, error: TrialError) -> None:
-        """The same for what a trial can end in."""
-        self.check_types(what, error, _ERROR)
-        if error.type not in ERROR_TYPES:
-            raise self.refusal(what, f"raised a TrialError of the type {shown_line(str(error.type), 60)}, not one of "
-                                     f"{', '.join(ERROR_TYPES)}")
+    def _plain_value(self, what: str, value: Any, kind: type) -> Any:
+        if kind is tuple:  # of failed requests
+            return tuple(self.plain(what, one, Failure) for one in tuple.__iter__(value))
+        return self.plain(what, value, kind) if kind in _FIELDS else _PLAIN.get(kind, lambda same: same)(value)
 
     def _kind(self, what: str, usual: type[KitError]) -> type[KitError]:
         """The log is begun when `warm` is called: then it is no longer true that nothing was started."""
@@ -127,41 +154,46 @@ class GuardedSystem:
 
     def open(self) -> Mapping[str, JSON]:
         """The environment."""
-        return self.guard.object_of("open", self.guard.called("open", self.inner.open))
+        given = self.guard.called("open", self.inner.open)
+        return self.guard.called("open", self.guard.object_of, "open", given)
 
     def settings(self) -> Mapping[str, JSON]:
         """All that determines a request."""
-        return self.guard.object_of("settings", self.guard.called("settings", self.inner.settings))
+        given = self.guard.called("settings", self.inner.settings)
+        return self.guard.called("settings", self.guard.object_of, "settings", given)
 
     def warm(self) -> Loaded:
         """What was loaded; a plain number of seconds will do."""
         with self.loading():
             given = self.guard.called("warm", self.inner.warm)
-        loaded = given if isinstance(given, Loaded) else Loaded(given)
-        if not isinstance(loaded.load_s, int | float) or isinstance(loaded.load_s, bool) \
-                or not 0 <= loaded.load_s <= MOST_SECONDS:
-            raise self.guard.refusal("warm", "did not give the seconds that loading took")
-        self.guard.check_types("warm", loaded, {"context_length": _COUNT})
-        if loaded.details is not None:
-            self.guard.object_of("warm", loaded.details)
-        return replace(loaded, load_s=float(loaded.load_s))
+        return self.guard.called("warm", self._loaded, given)
+
+    def _loaded(self, given: object) -> Loaded:
+        loaded = given if isinstance(given, Loaded) else Loaded(cast("float", given))
+        if not issubclass(type(loaded.load_s), int | float) or type(loaded.load_s) is bool:
+            raise self.guard.refusal("warm", _NO_SECONDS)
+        plain = self.guard.plain("warm", loaded, Loaded)
+        if not 0 <= plain.load_s <= MOST_SECONDS:
+            raise self.guard.refusal("warm", _NO_SECONDS)
+        details = None if loaded.details is None else self.guard.object_of("warm", loaded.details)
+        return replace(plain, load_s=float(plain.load_s), details=details)
 
     def answer(self, request: Request) -> Reply:
         """One whole reply; one that is late is a Timeout of this trial, as it would be at any other system."""
         start, guard = self.clock.monotonic(), self.guard.asked(request)
         given = guard.called("answer", self.inner.answer, request)
         end = self.clock.monotonic()
-        if not isinstance(given, Reply) or not isinstance(given.output, str):
-            raise guard.refusal(
-                "answer", f"gave {type(given).__name__}, and not a Reply whose output is a text")
-        for part, wanted in ((given, _REPLY), (given.usage, _USAGE), (given.timings, _TIMINGS)):
-            guard.check_types("answer", part, wanted)
-        latency_s, grace_s = (end - start, 0.0) if given.latency_s is None else (given.latency_s, GRACE_S)
-        last = request.deadline + given.waited_s
-        if start + latency_s > last or end > last + grace_s:
-            raise TrialError("Timeout", "the whole reply came behind the time limit", given.output,
-                             latency_s=latency_s, retries=given.retries, waited_s=given.waited_s)
-        return given
+        if not issubclass(type(given), Reply):
+            raise guard.refusal("answer", f"gave {type(given).__name__}, and not a Reply whose output is a text")
+        reply: Reply = guard.called("answer", guard.plain, "answer", given, Reply)
+        # a number that cannot be meant is dropped before it is counted on
+        latency_s, waited_s = known(reply.latency_s, MOST_SECONDS), known(reply.waited_s, MOST_SECONDS) or 0.0
+        took_s, grace_s = (end - start, 0.0) if latency_s is None else (latency_s, GRACE_S)
+        last = request.deadline + waited_s
+        if start + took_s > last or end > last + grace_s:
+            raise TrialError("Timeout", "the whole reply came behind the time limit", reply.output,
+                             latency_s=took_s, retries=reply.retries, waited_s=waited_s)
+        return reply
 
     def close(self) -> None:
         """Let go."""

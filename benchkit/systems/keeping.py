@@ -49,10 +49,10 @@ def answered(system: System, request: Request) -> Reply:
     return replace(
         reply, finish=None if reply.finish is None else _cut(reply.finish, MOST_FINISH),
         usage=_usage_of(reply.usage, request.messages),
-        timings=Timings(**{one.name: _known(getattr(reply.timings, one.name), MOST_SECONDS)
+        timings=Timings(**{one.name: known(getattr(reply.timings, one.name), MOST_SECONDS)
                            for one in fields(Timings)}),
-        latency_s=_known(reply.latency_s, MOST_SECONDS), retries=_known(reply.retries, MOST_COUNT) or 0,
-        waited_s=_known(reply.waited_s, MOST_SECONDS) or 0.0)
+        latency_s=known(reply.latency_s, MOST_SECONDS), retries=known(reply.retries, MOST_COUNT) or 0,
+        waited_s=known(reply.waited_s, MOST_SECONDS) or 0.0)
 
 
 def kept_of(loaded: Loaded) -> Loaded:
@@ -60,11 +60,11 @@ def kept_of(loaded: Loaded) -> Loaded:
     details = loaded.details
     if details is not None and len(canonical(details)) > MOST_DETAILS_BYTES:
         details = None
-    return replace(loaded, context_length=_known(loaded.context_length, MOST_COUNT), details=details)
+    return replace(loaded, context_length=known(loaded.context_length, MOST_COUNT), details=details)
 
 
 def _usage_of(given: Usage, messages: Sequence[Message]) -> Usage:
-    usage = Usage(**{one.name: _known(getattr(given, one.name), MOST_COUNT) for one in fields(Usage)})
+    usage = Usage(**{one.name: known(getattr(given, one.name), MOST_COUNT) for one in fields(Usage)})
     return replace(usage, asked_letters=_letters_beyond(usage, messages))
 
 
@@ -87,12 +87,12 @@ def _fit(error: TrialError) -> None:
     error.message = _cut(error.message, MOST_MESSAGE)
     if error.partial is not None:
         error.partial = too_large(error.partial).partial
-    error.latency_s = _known(error.latency_s, MOST_SECONDS)
-    error.retries = _known(error.retries, MOST_COUNT) or 0
-    error.waited_s = _known(error.waited_s, MOST_SECONDS) or 0.0
+    error.latency_s = known(error.latency_s, MOST_SECONDS)
+    error.retries = known(error.retries, MOST_COUNT) or 0
+    error.waited_s = known(error.waited_s, MOST_SECONDS) or 0.0
 
 
-def _known(number: Number | None, most: float) -> Number | None:
+def known(number: Number | None, most: float) -> Number | None:
     """The number, if it can be meant; NaN and what is below zero cannot."""
     return number if number is not None and 0 <= number <= most else None
 

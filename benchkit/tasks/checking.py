@@ -125,7 +125,9 @@ def _problems_of_baselines(task: Task, case: Case) -> Iterator[str]:
 def _answer(question: Callable[[], object]) -> object:
     try:
         return question()
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's function can raise anything; the caller says so
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the user's function can raise anything; the caller says so
         return error
 
 

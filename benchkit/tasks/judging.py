@@ -36,7 +36,9 @@ def judge(task: Task, case: Case, output: str) -> Judgement:
         checks = _asked(task.check(case, output))
     except _NoAnswerError as error:
         return _incomplete(str(error))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's function can raise anything; it becomes a named error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the user's function can raise anything; it becomes a named error
         return _incomplete(f"check {told(error, task.check)}")
     if all(checks.values()):
         return Judgement("pass", checks, None, None)
@@ -69,6 +71,8 @@ def _explained(task: Task, case: Case, output: str, checks: Mapping[str, bool]) 
     try:
         given = task.explain(case, output)
         found = {name: given[name] for name in failed if name in given}
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - an explanation that raises must not change the verdict, but is seen
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - an explanation that raises must not change the verdict, but is seen
         found = dict.fromkeys(failed, f"explain {told(error, task.explain)}")
     return {name: shown_line(str(text), MOST_EXPLAINED) for name, text in found.items()} or None

@@ -138,7 +138,9 @@ def _run(spec: ModuleSpec) -> ModuleType:
     sys.modules[spec.name] = module
     try:
         _execute(spec, module)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         _put_back(spec.name, before)
         if isinstance(error, MemoryError):
             raise  # which says nothing of the module

@@ -91,9 +91,9 @@ def _made(what: str, make: Callable[[], object], checked: Callable[[object], Mad
         return checked(make())
     except _WrongShapeError as error:
         raise Unusable(f"{what}{error}") from error
-    except MemoryError:
+    except (MemoryError, KeyboardInterrupt):
         raise  # which says nothing of the task
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise Unusable(f"{what} {told(error, getattr(make, 'func', make))}{hint}") from error
 
 
@@ -162,7 +162,9 @@ def _baselines(module: ModuleType) -> Mapping[str, Callable[[Case, int], str]]:
         return {}
     try:
         found = _function(module, "baselines")()
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise Unusable(f"{module.__file__}: baselines() {told(error, module.baselines)}") from error
     if not isinstance(found, dict) or not all(isinstance(name, str) and callable(found[name]) for name in found):
         raise Unusable(f"{module.__file__}: baselines() must give {{name: function(case, seed)}}")
