@@ -198,9 +198,12 @@ def trial_text(trial: "TrialOf | None") -> str:
 def compare(options: argparse.Namespace) -> int:
     """`--compare A B`: exit code 1 if a trial that both have differs: in its output, or in how it ended."""
     from benchkit.basics.errors import Unusable
+    from benchkit.disk.outputs import is_same_file
     from benchkit.recordings.digest_comparison import compare as compared
 
     first, second = sides_of(options.compare, options)
+    if options.compare[0] == options.compare[1] or is_same_file(*options.compare):
+        door.say(f"{first.name} and {second.name} are one recording, given twice: they can only be equal")
     comparison = compared(first, second)
     if not comparison.compared + comparison.errors.counted:
         raise Unusable(f"{first.name} and {second.name} have no trial in common"

@@ -12,7 +12,7 @@ from benchkit.recordings.run_record import RunRecord
 from benchkit.recordings.run_record_writing import run_record_bytes
 from tests.comparison_samples import BETTER, WORSE, with_case
 from tests.doors import Told, door
-from tests.reports_samples import record
+from tests.reports_samples import SESSION, record, with_results
 from tests.river import typed_in
 
 
@@ -42,6 +42,20 @@ class Comparing(unittest.TestCase):
 
 
 class TheSameSystem(Comparing):
+    def test_one_log_on_both_sides_is_no_second_recording(self) -> None:
+        base = record({"A": "+-t", "B": "---"})
+        later = replace(SESSION, started_at="2026-11-30T13:00:00.000Z")
+        for name, candidate, is_told in (
+                ("the same file", base, True),
+                ("judged again", replace(base, started_at="2026-12-01T00:00:00.000Z"), True),
+                ("gone on with", replace(record({"A": "+-+", "B": "---"}), sessions=(SESSION, later)), True),
+                ("another log", replace(base, sessions=(later,)), False),
+                ("other times", with_results(base, lambda one: {"recorded_latency_s": 0.5}), False)):
+            told = self.compare(base, candidate, "--allow-incomplete").stdout
+            with self.subTest(name):
+                self.assertIn("same system   one recording;" if is_told else "same system   two recordings;", told)
+                self.assertEqual(is_told, "\n  one-log: base and candidate come from one log" in told)
+
     def test_errors_are_counted_apart_from_outputs_on_both_sides_and_on_one(self) -> None:
         told = self.compare({"A": "+++t", "B": "ttut"}, {"A": "+-tt", "B": "tttt"}, "--allow-incomplete", "--out",
                             "gate.json")
@@ -62,6 +76,13 @@ class TheAnswer(Comparing):
         told = self.compare(BETTER, WORSE)
         self.check(told, 1, "refused (1 of 2 rules broken)")
         self.assertIn("  broken  mean pass^1 changed by -75.0 points over 8 cases, sign-flip p 0.00781", told.stdout)
+
+    def test_a_refusal_for_incomplete_trials_names_the_ways_on(self) -> None:
+        told = self.compare(WORSE, {**BETTER, "case-0": "+++t"})
+        self.check(told, 1, "refused (1 of 2 rules broken)")
+        self.assertIn("  broken  1 of 32 trials of the candidate is incomplete: go on with them (bench.py --log LOG; "
+                      "--retry-errors for those that ended in an error) and judge again, or give --allow-incomplete",
+                      " ".join(told.stdout.split()).replace("broken 1 of", "  broken  1 of"))
 
     def test_a_candidate_that_is_better_or_not_told_apart_is_exit_0(self) -> None:
         self.check(self.compare(WORSE, BETTER), 0, "accepted (none of 2 rules broken)")
@@ -123,6 +144,16 @@ class WhatCannotBeCompared(Comparing):
                 (replace(base, judge=replace(base.judge, task_sha256="f" * 64)), "(source ffffffffffff)")):
             with self.subTest(words=words):
                 self.refused(self.compare(base, candidate), "base.json and candidate.json cannot be compared:", words)
+
+    def test_the_way_on_is_told_once_whatever_differs(self) -> None:
+        base, judge = record(BETTER), "judge both again: python3 harness.py run --task toy_task --split development"
+        ask, label = "record both again, asked the same", with_case(base, 3, expected="else")
+        other = replace(label, judge=replace(base.judge, version="2"))
+        for candidate, way, not_told in (
+                (label, judge, ask), (other, judge, ask), (with_case(base, 1, input="x"), judge, ask),
+                (with_case(other, 3, ask="f" * 16), ask, judge)):
+            told = self.compare(base, candidate).stderr
+            self.assertEqual((1, 0), (told.count(way), told.count(not_told)), told)
 
     def test_no_case_judged_on_both_sides_is_exit_2_where_no_rule_is_broken(self) -> None:
         nothing = dict.fromkeys(BETTER, "nnnn")

@@ -138,19 +138,27 @@ class Comparing(AtTheDoor):
     def test_errors_are_no_equal_outputs_but_an_error_beside_an_output_or_another_error_is_a_difference(self) -> None:
         lost, both = [failure("BrokenReply", None)] * 2, "  6 trials ended in an error on both sides, "
         last: tuple[tuple[str, Outcome, int, list[str]], ...] = (
-            ("a", lost[0], 0, ["0 of 0 outputs that both have are equal", f"{both}6 with the same type"]),
+            ("same", lost[0], 0, ["0 of 0 outputs that both have are equal", f"{both}6 with the same type"]),
             ("types", failure(), 1, ["0 of 0 outputs that both have", f"{both}5 with the same type",
                                      "the first that differs: case three, trial 3"]),
             ("one", reply("no"), 1, ["  5 trials ended in an error on both sides, 5 with the same type\n",
                                      "  1 trial ended in an error in a.jsonl only\n"]))
-        for name, outcome, code, lines in last:
+        ends: list[tuple[str, Outcome]] = [("a", lost[0]), *((name, outcome) for name, outcome, _, _ in last)]
+        for name, outcome in ends:
             put_log(self.folder / f"{name}.jsonl", self.task, self.cases,
                     {"two": [*lost, lost[0]], "three": [*lost, outcome]})
+        for name, _, code, lines in last:
             told = self.digest("--compare", "a.jsonl", f"{name}.jsonl")
             with self.subTest(name):
                 self.assertEqual((code, ""), (told.code, told.stderr))
                 self.assertEqual([], [line for line in lines if line not in told.stdout], told.stdout)
                 self.assertNotIn("warm", told.stdout.partition("differs")[0])
+
+    def test_one_recording_given_twice_is_said(self) -> None:
+        for other in ("robot.jsonl", "./robot.jsonl"):
+            told = self.digest("--compare", "robot.jsonl", other)
+            self.assertEqual((0, f"robot.jsonl and {other} are one recording, given twice: they can only be equal\n"),
+                             (told.code, told.stderr))
 
     def test_the_first_difference_is_shown_where_the_texts_part(self) -> None:
         self.other("again")

@@ -7,7 +7,7 @@ What does not live here: the comparison (comparison.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchkit.basics.canonical import canonical
 from benchkit.basics.command import Command
@@ -24,15 +24,19 @@ class Obstacle:
 
 
 def obstacles_between(base: RunRecord, candidate: RunRecord) -> tuple[Obstacle, ...]:
-    """All that stands in the way; nothing if the two can be compared."""
-    return (*_judges(base, candidate), *_cases(base, candidate))
+    """All that stands in the way, the last with the way on; nothing if the two can be compared."""
+    found = (*_judges(base, candidate), *_cases(base, candidate))
+    codes = {obstacle.code for obstacle in found}
+    if not codes or "no-common-case" in codes:
+        return found
+    way = ("record both again, asked the same" if "ask-differs" in codes
+           else f"judge both again: {_again(base, candidate)}")
+    return (*found[:-1], replace(found[-1], text=f"{found[-1].text}; {way}"))
 
 
 def _judges(base: RunRecord, candidate: RunRecord) -> Iterator[Obstacle]:
     if base.judge != candidate.judge:
-        yield Obstacle("another-judge", (
-            f"they were judged by {_judge(base.judge)} and by {_judge(candidate.judge)}; judge both again: "
-            f"{_again(base, candidate)}"))
+        yield Obstacle("another-judge", f"they were judged by {_judge(base.judge)} and by {_judge(candidate.judge)}")
 
 
 def _again(base: RunRecord, candidate: RunRecord) -> str:

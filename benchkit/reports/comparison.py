@@ -18,7 +18,7 @@ from benchkit.reports.case_differences import CaseDifference, Outcome, case_diff
 from benchkit.reports.cautions import Caution
 from benchkit.reports.comparability import Obstacle, obstacles_between
 from benchkit.reports.latency_ratio import LatencyRatio, latency_ratios
-from benchkit.reports.pair_cautions import few_differing, pair_cautions
+from benchkit.reports.pair_cautions import few_differing, one_log, pair_cautions
 from benchkit.reports.repeats import Repeat, is_repeat, repeat_of
 from benchkit.reports.run_report import RunReport
 from benchkit.statistics.intervals import Interval, open_plus_two, paired_plus_two
@@ -206,6 +206,7 @@ def compare(base: RunReport, candidate: RunReport, margin: Fraction | None = Non
     ends = [(one.low, one.high) for one in (pair.open_difference for pair in counts)]
     around = open_plus_two(ends) if is_incomplete else interval
     p, ids = paired_p(counts), [case.id for case in cases]
+    repeat = repeat_of(base.record, candidate.record, cases) if is_repeat(base.record, candidate.record) else None
     return Comparison(
         cases=cases, only_base=only_in(base.cases, candidate.cases),
         only_candidate=only_in(candidate.cases, base.cases),
@@ -218,8 +219,8 @@ def compare(base: RunReport, candidate: RunReport, margin: Fraction | None = Non
         bounds=bounds, robust=_side(robust_winner(bounds)), margin=margin,
         same_within_margin=None if margin is None else bool(differences) and same_within(around, margin),
         latency=latency_ratios(base, candidate, ids),
-        repeat=repeat_of(base.record, candidate.record, cases) if is_repeat(base.record, candidate.record) else None,
-        cautions=pair_cautions(base.record, candidate.record, cases, p, interval))
+        repeat=repeat,
+        cautions=(*one_log(repeat), *pair_cautions(base.record, candidate.record, cases, p, interval)))
 
 
 def _side(winner: Literal["first", "second"] | None) -> Literal["base", "candidate"] | None:

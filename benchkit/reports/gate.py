@@ -190,6 +190,9 @@ def _incomplete(candidate: Totals, rules: Rules) -> RuleResult:
                 "judged")
     elif rules.allow_incomplete:
         text += ", which --allow-incomplete allows"
+    else:
+        text += (": go on with them (bench.py --log LOG; --retry-errors for those that ended in an error) and judge "
+                 "again, or give --allow-incomplete")
     return RuleResult("incomplete", is_broken, text)
 
 

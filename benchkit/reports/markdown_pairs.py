@@ -132,7 +132,8 @@ def _facts(beside: SideBySide, pair: Pair, found: Comparison, most: int) -> Iter
 
 
 def _repeat(repeat: Repeat) -> Iterator[Markdown]:
-    yield own(f"two recordings of one system: within-case p {probability(repeat.p)}")
+    yield own(f"{'one recording' if repeat.is_one_log else 'two recordings'} of one system: within-case p "
+              f"{probability(repeat.p)}")
     for one in repeat.repetitions:
         yield own(f"{one.warmth} trials: {share(one.outputs.equal, one.outputs.compared)} outputs and "
                   f"{share(one.verdicts.equal, one.verdicts.compared)} verdicts are equal")

@@ -15,6 +15,7 @@ from benchkit.reports.case_differences import CaseDifference
 from benchkit.reports.cautions import Caution
 from benchkit.reports.figures_as_text import probability
 from benchkit.reports.latency_ratio import machines_differ
+from benchkit.reports.repeats import Repeat
 from benchkit.statistics.intervals import Interval
 from benchkit.statistics.paired import (
     ALPHA,
@@ -29,7 +30,7 @@ from benchkit.statistics.paired import (
 def pair_cautions(
     base: RunRecord, candidate: RunRecord, cases: Sequence[CaseDifference], p: Fraction, interval: Interval,
 ) -> tuple[Caution, ...]:
-    """All cautions of a comparison over these common cases, but the one that depends on how many pairs there are."""
+    """All cautions of a comparison over these common cases, but those that need the other pairs or what repeats."""
     return (*_open_winner(cases), *_interval_around_zero(p, interval), *_other_trials(base, candidate),
             *_other_machines(base, candidate))
 
@@ -43,6 +44,14 @@ def few_differing(compared: int, differing: int, smallest_p: Fraction, tests: in
             f"{differing:,} of {count_of(compared, 'compared case')} "
             f"{verb_for(differing, compared, 'differs', 'differ')}, and p{holm} cannot be smaller than "
             f"{probability(smallest_p)} with so few: this test cannot decide at 5 % before {needed} differ"))
+
+
+def one_log(repeat: Repeat | None) -> Iterator[Caution]:
+    """A caution where both sides are the same trials."""
+    if repeat is not None and repeat.is_one_log:
+        yield Caution("one-log", (
+            "base and candidate come from one log (the same file, or two run records of it): they hold the same "
+            "trials, so that they agree says nothing of what the system would do again"))
 
 
 def _open_winner(cases: Sequence[CaseDifference]) -> Iterator[Caution]:

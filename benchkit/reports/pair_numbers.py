@@ -139,8 +139,8 @@ def _repeat_facts(repeat: Repeat | None) -> Iterator[tuple[str, str]]:
     if repeat is None:
         return
     yield "same system", (
-        f"two recordings; did anything change in these same cases? p {probability(repeat.p)}, permuting the labels "
-        "within each case")
+        f"{'one recording' if repeat.is_one_log else 'two recordings'}; did anything change in these same cases? p "
+        f"{probability(repeat.p)}, permuting the labels within each case")
     for one in repeat.repetitions:
         yield "outputs", (
             f"{one.warmth}: {share(one.outputs.equal, one.outputs.compared)} equal, and "

@@ -19,6 +19,7 @@ from benchkit.recordings.digests import TrialOf
 from benchkit.recordings.error_pairs import ErrorPairs, error_pairs
 from benchkit.recordings.run_record import Result, RunRecord
 from benchkit.reports.case_differences import CaseDifference
+from benchkit.reports.speed import latency_of
 from benchkit.statistics.agreement import Agreement, equal_pairs_share, parting_index
 from benchkit.statistics.paired import label_permutation_p, mean
 
@@ -54,9 +55,11 @@ class Repeat:
 
     `p` is that of the within-case permutation of labels. `only_base` and `only_candidate` count trials that ran on
     one side only; `self_base` and `self_candidate` are the shares of equal pairs of warm outputs inside a case.
+    `is_one_log`: they are not two recordings, but the same trials of one log.
     """
 
     p: Fraction
+    is_one_log: bool
     repetitions: tuple[Repetition, ...]
     errors: ErrorPairs
     only_base: int
@@ -77,7 +80,9 @@ def repeat_of(base: RunRecord, candidate: RunRecord, cases: Sequence[CaseDiffere
     count = _RepeatCount()
     for order, case in enumerate(cases):
         count.take_case(order, base.results_of(here[case.id]), candidate.results_of(there[case.id]))
-    return count.repeat(label_permutation_p([case.counts for case in cases]))
+    # two logs do not begin in the same millisecond, and no two answers take the same time, trial by trial
+    is_one_log = base.sessions[:1] == candidate.sessions[:1] and count.is_same_trials
+    return count.repeat(label_permutation_p([case.counts for case in cases]), is_one_log)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -143,6 +148,7 @@ class _RepeatCount:
         self._self_base: list[Fraction | None] = []
         self._self_candidate: list[Fraction | None] = []
         self._apart: _Apart | None = None
+        self.is_same_trials = True
 
     def take_case(self, order: int, base: Iterable[Result], candidate: Iterable[Result]) -> None:
         """All trials of a case on both sides; `order` is its place among the common cases."""
@@ -168,6 +174,7 @@ class _RepeatCount:
         is_equal = left.output == right.output and errors[0] == errors[1]
         if errors == (None, None):
             self._outputs[warmth].take(place, is_equal)
+            self.is_same_trials &= is_equal and (left.verdict, latency_of(left)) == (right.verdict, latency_of(right))
         else:
             self._errors[errors] += 1
         if left.error is None and right.error is None:
@@ -175,11 +182,11 @@ class _RepeatCount:
         if not is_equal and (self._apart is None or place < self._apart.place):
             self._apart = _Apart(place, warmth, left, right)
 
-    def repeat(self, p: Fraction) -> Repeat:
+    def repeat(self, p: Fraction, is_one_log: bool) -> Repeat:
         """What was counted; `p` is that of the within-case permutation of labels."""
         found = (Repetition(warmth, self._outputs[warmth].agreement(), self._verdicts[warmth].agreement())
                  for warmth in WARMTHS)
-        return Repeat(p, tuple(one for one in found if one.outputs.compared), error_pairs(self._errors),
+        return Repeat(p, is_one_log, tuple(one for one in found if one.outputs.compared), error_pairs(self._errors),
                       self._only_base, self._only_candidate,
                       _mean_of_known(self._self_base), _mean_of_known(self._self_candidate),
                       None if self._apart is None else _parting(self._apart))
