@@ -256,7 +256,8 @@ def fraction(text: str) -> float:
     """A flag's number from 0 to 1."""
     number = _number(text)
     if not 0 <= number <= 1:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number from 0 to 1")
+        points = f": {number:g} points (or %) are {number / 100:g}" if 1 < number <= 100 else ""
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number from 0 to 1{points}")
     return number
 
 

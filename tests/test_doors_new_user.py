@@ -68,6 +68,15 @@ class Slips(River):
                 self.refused("bench.py --task slip_task --system baselines:slip --trials 2 --quiet", 2,
                              f"task slip_task, case {self.ids[0]}: baseline slip {words}")
 
+    def test_one_fault_is_one_line_of_check_with_the_first_cases_that_have_it(self) -> None:
+        self.put_task("lambda case: 'x'")
+        self.put_cases([{**self.cases[0], "id": f"c{number}"} for number in range(96)])
+        told = self.type("harness.py check --task slip_task")
+        self.assertEqual((2, ""), (told.code, told.stdout))
+        first, last = told.stderr.splitlines()
+        self.assertRegex(first, r"^cases\.json: task slip_task, cases c0, c1, c2.* and \d+ more: baseline slip raised ")
+        self.assertEqual("harness.py: 1 problem in cases.json and slip_task; nothing was changed", last)
+
     def test_one_that_fails_later_on_is_3_with_what_is_kept(self) -> None:
         self.put_task("lambda case, seed: {1001: 'x'}[seed]")
         for flags in ("", "--parallel 2"):
@@ -229,6 +238,17 @@ class FilesInTheWrongPlace(River):
         self.assertTrue(log.read_bytes().startswith(damaged))
         self.assertEqual(sum(b'"kind":"trial"' in line for line in lines), log.read_bytes().count(b'"kind":"trial"'))
         self.assertEqual(before["cases"], self.json(recording)["cases"])
+
+
+class Shares(River):
+    def test_points_in_place_of_a_share_are_told_as_the_share(self) -> None:
+        for given, words in (("20", "'20' is not a number from 0 to 1: 20 points (or %) are 0.2 ("),
+                             ("2.5", "'2.5' is not a number from 0 to 1: 2.5 points (or %) are 0.025 ("),
+                             ("200", "'200' is not a number from 0 to 1 ("),
+                             ("x", "'x' is not a number from 0 to 1 (")):
+            for command in ("harness.py compare a.json b.json --max-drop", "report.py a.json b.json --margin"):
+                with self.subTest(given=given, command=command):
+                    self.refused(f"{command} {given}", 2, words)
 
 
 class FlagsTooMany(River):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from benchkit.basics.canonical import canonical
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import count_of, shown_line
+from benchkit.basics.names import cases_named, count_of, shown_line
 from benchkit.basics.values import JSON, Case
 from benchkit.tasks.judging import judge
 from benchkit.tasks.modules import told
@@ -36,13 +36,18 @@ class Summary:
 
 
 def problems_of(task: Task, cases: Sequence[Case]) -> Iterator[str]:
-    """Every problem of a task over its cases, as a sentence with task, case and field; none is a usable task."""
+    """Every problem of a task over its cases, as a sentence with task, cases and field; none is a usable task.
+
+    One that several cases have is told once, with the first of them: it is one fault.
+    """
     names = _check_names(task, cases[0])
+    found: dict[str, list[str]] = {}
     for case in cases:
-        place = f"task {task.module}, case {shown_line(case.id, 80)}"
         for problem in (*_problems_of_labels(task, case), *_problems_of_prompt(task, case),
                         *_problems_of_check(task, case, names), *_problems_of_baselines(task, case)):
-            yield f"{place}: {problem}"
+            found.setdefault(problem, []).append(case.id)
+    for problem, ids in found.items():
+        yield f"task {task.module}, {cases_named(dict.fromkeys(ids))}: {problem}"
 
 
 def refuse_raising(task: Task, cases: Sequence[Case], command: object) -> None:
