@@ -41,6 +41,10 @@ class Replies(unittest.TestCase):
         self.assertEqual((reply.output, reply.reasoning), (' {\n"a": "é"}  ', "Hm. "))
         self.assertEqual(read(line("<think>no</think>yes", True)).output, "<think>no</think>yes")
 
+    def test_a_line_of_more_parts_than_any_has_is_refused_before_it_is_read(self) -> None:
+        said = b'{"message":{"content":"x"},"done":true,"done_reason":"stop","context":[' + b"{}," * 1_000_000 + b"{}]}"
+        self.assert_error("BadReply", "more keys, values, objects and lists than are read at once", None, said)
+
     def test_an_empty_answer_is_an_answer(self) -> None:
         for reason in ("stop", "length"):
             reply = read(line("", True, done_reason=reason))

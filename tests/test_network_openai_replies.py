@@ -3,9 +3,11 @@ from __future__ import annotations
 
 import json
 import unittest
+from unittest import mock
 
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import Reply, Timings, Usage
+from benchkit.network import openai_replies
 from benchkit.network.calls import Ending
 from benchkit.network.exchange import Answer
 from benchkit.network.openai_replies import CompletionReading, Completions, Signature
@@ -41,6 +43,19 @@ class Replies(unittest.TestCase):
             self.assertEqual((reply.output, reply.reasoning, reply.finish), (' {\n"a": "é"}  ', "Hm. ", "stop"))
         both = read(delta("stop", reasoning="Hm", reasoning_content="Hm", content="x"), DONE)
         self.assertEqual(both.reasoning, "Hm")
+
+    def test_a_line_of_more_parts_than_any_chunk_has_is_refused_before_it_is_read(self) -> None:
+        for said in (b'{"choices":[' + b"{}," * 1_000_000 + b"{}]}",
+                     b'{"choices":[{"delta":{"content":[' + b'{"type":"text"},' * 150_000 + b"{}]}}]}",
+                     b"[" + b"1," * 1_500_000 + b"1]"):
+            for line in (said, b"data: " + said):
+                self.assert_error("BadReply", "more keys, values, objects and lists than are read at once", None, line)
+        lines = b"data: " + b"\n".join([b'{"a":1}'] * 230_000)
+        with mock.patch.object(openai_replies, "object_of", side_effect=openai_replies.object_of) as reads:
+            self.assert_error("BadReply", "not a chat completion", None, lines)
+            self.assertLess(reads.call_count, 10)
+        text = '{"a": [1, 2]}, ' * 30_000
+        self.assertEqual(read(delta(content=text), delta("stop"), DONE).output, text)
 
     def test_a_refusal_is_what_was_said(self) -> None:
         self.assertEqual(read(delta(refusal="I can't."), delta("stop"), DONE).output, "I can't.")

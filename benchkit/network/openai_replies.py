@@ -23,6 +23,8 @@ from benchkit.network.reply_texts import ReplyTexts, broken_off, object_of, too_
 
 MOST_NAME = 200
 """Letters of a name or a fingerprint: the settings hold them."""
+MOST_LINES = 32_768
+"""Of one event whose lines are events themselves: chunks of some 130 bytes, and no event is larger than 3.25 MB."""
 _DONE = b"[DONE]"
 _SIGNS_OF_LIFE = (b"", b"null")
 _ENDS = frozenset((
@@ -107,7 +109,7 @@ class CompletionReading:
         except ValueError as error:
             # some servers part their events by a single newline: then each line is one
             lines = data.split(b"\n")
-            if len(lines) > 1 and _is_object(lines[0]):
+            if 1 < len(lines) <= MOST_LINES and _is_object(lines[0]):
                 return any(self._take_data(line, at) for line in lines)
             raise self._no_chunk(str(error), data) from None
         try:
