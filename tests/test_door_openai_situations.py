@@ -12,7 +12,7 @@ from typing import Any
 
 from tests import fake_ollama
 from tests.fake_ollama import Fault
-from tests.fake_openai import FakeOpenAI, completes, error, refuses
+from tests.fake_openai import FakeOpenAI, completes, data, delta, error, refuses
 from tests.river import River
 
 TOY = """NAME, VERSION = "toy", "1"
@@ -192,6 +192,16 @@ class Situations(River):
                 (refuses(402, "Insufficient credits"), 1, "ServerError", "Insufficient credits"),
                 (refuses(429, "You exceeded your insufficient_quota"), 1, "ServerBusy", "insufficient_quota"),
                 (fake_ollama.status(200, error("no credit", 402)), 1, "ServerError", "no credit"),
+                (fake_ollama.status(200, error("spent", "insufficient_quota")), 1, "BrokenReply", "spent"),
+                (fake_ollama.status(200, '{"error": {"code": "insufficient_quota"}}'), 1, "BrokenReply",
+                 "insufficient_quota"),
+                (fake_ollama.lines(delta(content="x"), data(error={"type": "insufficient_quota", "message": "over"})),
+                 1, "BrokenReply", "over"),
+                (fake_ollama.status(429, error("Limit reached", "billing_hard_limit_reached")), 1, "ServerBusy",
+                 "Limit reached"),
+                (fake_ollama.status(429, error("At the end", "insufficient_quota").replace("_q", r"\u005fq")), 1,
+                 "ServerBusy", "At the end"),
+                (fake_ollama.status(500, error("No money", "insufficient_quota")), 1, "ServerError", "No money"),
                 (refuses(429, "Daily limit reached", "Retry-After: 3600\r\n"), 3, "ServerBusy", "Daily limit reached")):
             with self.subTest(words):
                 self.fresh((), *[fault] * 9)

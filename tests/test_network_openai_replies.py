@@ -11,6 +11,7 @@ from benchkit.network import openai_replies
 from benchkit.network.calls import Ending
 from benchkit.network.exchange import Answer
 from benchkit.network.openai_replies import CompletionReading, Completions, Signature
+from benchkit.network.reply_texts import object_of
 from tests.fake_openai import data, delta, error
 
 DONE = b"data: [DONE]"
@@ -51,7 +52,7 @@ class Replies(unittest.TestCase):
             for line in (said, b"data: " + said):
                 self.assert_error("BadReply", "more keys, values, objects and lists than are read at once", None, line)
         lines = b"data: " + b"\n".join([b'{"a":1}'] * 230_000)
-        with mock.patch.object(openai_replies, "object_of", side_effect=openai_replies.object_of) as reads:
+        with mock.patch.object(openai_replies, "object_of", side_effect=object_of) as reads:
             self.assert_error("BadReply", "not a chat completion", None, lines)
             self.assertLess(reads.call_count, 10)
         text = '{"a": [1, 2]}, ' * 30_000

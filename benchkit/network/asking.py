@@ -7,13 +7,14 @@ openai_replies.py).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from benchkit.basics.clock import Clock, StopWish
 from benchkit.basics.errors import TrialError
-from benchkit.basics.values import ErrorFacts, Failure, Reply
+from benchkit.basics.strict_json import parse
+from benchkit.basics.values import JSON, ErrorFacts, Failure, Reply
 from benchkit.network.calls import Call, Ending, quoted
 from benchkit.network.exchange import Answer, Client, LineReader
 from benchkit.network.host import Address
@@ -21,16 +22,19 @@ from benchkit.network.rest import asked_wait
 from benchkit.network.waiting import SLICE_S
 
 MOST_TEXT_BYTES = 512 * 1024
+MOST_PARTS = 200_000
+"""Of one line or body, as strict_json counts them: a chunk has some 50. As many as 3 MB hold took 1.5 s of CPU time."""
 BUSY_WAITS_S = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Waits before a request that met a full queue is sent again; the last one over and over."""
 BUSY = (429, 503)
 """Too many requests, and a full queue: the statuses that say "not now"."""
 REFUSED_WAITS_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Waits while a server restarts; then it is given up, for a server that is gone should end a run soon."""
-_FINAL = {401: "the server wants a key", 402: "the server wants to be paid first",
+UNPAID = "the server wants to be paid first"
+_FINAL = {401: "the server wants a key", 402: UNPAID,
           403: "the server does not let this client in", 404: "the server does not know the model or the path"}
-_NO_CREDIT = b"insufficient_quota"
-"""In the body of a 429: more waiting is of no use, for nothing is left to ask with (OpenAI and others)."""
+_NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached")
+"""Codes of errors behind which more waiting is of no use, for nothing is left to ask with (OpenAI and others)."""
 _IN_ORDER = (Ending.WHOLE, Ending.ENOUGH, Ending.CLOSED)
 
 
@@ -152,7 +156,21 @@ def _is_busy(answer: Answer) -> bool:
 
 
 def _has_no_credit(answer: Answer) -> bool:
-    return answer.status == 429 and _NO_CREDIT in answer.body
+    """Whether a refusal says so by the code of its error; a 429 may say it anywhere."""
+    if answer.status in (None, 200):
+        return False
+    if answer.status == 429 and any(code.encode("ascii") in answer.body for code in _NO_CREDIT):
+        return True
+    try:
+        said = parse(answer.body, keep_surrogates=True, most_parts=MOST_PARTS)
+    except ValueError:
+        return False
+    return isinstance(said, Mapping) and (names_no_credit(said) or names_no_credit(said.get("error")))
+
+
+def names_no_credit(error: JSON) -> bool:
+    """Whether an error says by its code or type that nothing is left to ask with."""
+    return isinstance(error, Mapping) and any(error.get(name) in _NO_CREDIT for name in ("code", "type"))
 
 
 def _guarded(reading: Reading, address: Address) -> LineReader:
@@ -216,7 +234,8 @@ def _refusal(answer: Answer, dialect: Dialect) -> TrialError | None:
         return None
     if _has_no_credit(answer):
         message = _status(answer)
-        return TrialError("ServerBusy", message, stops=f"{_FINAL[402]}: {message}", status=429)
+        return TrialError("ServerBusy" if answer.status in BUSY else "ServerError", message,
+                          stops=f"{UNPAID}: {message}", status=answer.status)
     if answer.status in BUSY:
         message = f"the server was busy to the end ({_status(answer)})"
         return TrialError("ServerBusy", message, status=answer.status)

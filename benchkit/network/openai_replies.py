@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from benchkit.basics.errors import TrialError
 from benchkit.basics.strict_json import mended
 from benchkit.basics.values import JSON, Reply, Timings, Usage
-from benchkit.network.asking import Dialect, too_large
+from benchkit.network.asking import UNPAID, Dialect, names_no_credit, too_large
 from benchkit.network.calls import quoted
 from benchkit.network.event_stream import EventStream
 from benchkit.network.exchange import MOST_LINE_BYTES, Answer
@@ -255,8 +255,10 @@ def _status_of(error: Mapping[str, JSON]) -> int | None:
 
 def _reported_error(error: Mapping[str, JSON], partial: str | None) -> TrialError:
     """The error for what a server reported under status 200, in the middle of the reply or without a status."""
-    said = str(error.get("message"))
-    return broken_off(said, partial, too_long_message(f"{said} {error.get('type')} {error.get('code')}"))
+    said = str(error.get("message") or json.dumps(error))
+    found = broken_off(said, partial, too_long_message(f"{said} {error.get('type')} {error.get('code')}"))
+    found.stops = f"{UNPAID}: {found.message}" if names_no_credit(error) else None
+    return found
 
 
 def _text(said: Mapping[str, JSON], key: str) -> str:

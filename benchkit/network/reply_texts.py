@@ -10,12 +10,10 @@ from collections.abc import Mapping
 from benchkit.basics.errors import TrialError
 from benchkit.basics.strict_json import NotJson, mended_text, parse
 from benchkit.basics.values import JSON
-from benchkit.network.asking import MOST_TEXT_BYTES, too_large
+from benchkit.network.asking import MOST_PARTS, MOST_TEXT_BYTES, too_large
 from benchkit.network.calls import Ending, quoted
 from benchkit.network.exchange import Answer
 
-MOST_PARTS = 200_000
-"""Of one line, as strict_json counts them: a chunk has some 50. As many as its bytes allow took 1.5 s of CPU time."""
 _TOO_LONG = ("exceed_context_size_error", "exceeds the available context size", "exceeds the context length",
              "input length exceeds", "context_length_exceeded", "maximum context length is",
              "loaded with context length of only")
