@@ -117,15 +117,16 @@ def golden(group: str) -> str:
 
 @contextlib.contextmanager
 def _modules_of(folder: Path) -> Iterator[None]:
-    """The modules of the folder come first, and are forgotten behind it."""
-    path, modules = list(sys.path), set(sys.modules)
+    """The modules of the folder come first, and are forgotten behind it; those they stood in for are there again."""
+    path, modules = list(sys.path), dict(sys.modules)
     try:
         yield
     finally:
         sys.path[:] = path
-        for name in set(sys.modules) - modules:
-            if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
+        for name, module in list(sys.modules.items()):
+            if str(folder) in str(getattr(module, "__file__", "")):
                 del sys.modules[name]
+        sys.modules.update({name: module for name, module in modules.items() if name not in sys.modules})
 
 
 def _typed(folder: Path, command: str) -> Iterator[str]:
