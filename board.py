@@ -26,16 +26,19 @@ if sys.version_info < (3, 11):
     sys.stderr.write("board.py needs Python 3.11 or newer; this is %d.%d\n" % sys.version_info[:2])
     sys.exit(3)
 
-import os
-import time
+try:
+    import argparse
+    import os
+    import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-if HERE not in sys.path:
-    sys.path.insert(0, HERE)
+    HERE = os.path.dirname(os.path.abspath(__file__))
+    if HERE not in sys.path:
+        sys.path.insert(0, HERE)
 
-import argparse
-
-from benchkit import door
+    from benchkit import door
+except MemoryError:
+    sys.stderr.write("board.py: there is not enough memory to start (ulimit -v)\n")
+    sys.exit(3)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

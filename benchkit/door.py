@@ -99,11 +99,11 @@ def as_process(main: Callable[[], int]) -> int:
 
     That is Ctrl-C, which ends it by the signal, and want of memory.
     """
-    import signal
-    # a shell that starts something in the background may have it ignored, and then it stays so
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
+        import signal
+        # a shell that starts something in the background may have it ignored, and then it stays so
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
         return main()
     except (MemoryError, ImportError) as error:
         return _failed_for_want_of_memory(os.path.basename(sys.argv[0]), error)

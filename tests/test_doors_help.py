@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 
 from benchkit import VERSION
-from tests.doors import HANGS_S, ROOT, door
+from tests.doors import HANGS_S, PYTHON, ROOT, door
 from tests.river import River, RiverWithServer
 
 FLAGS = {
@@ -71,9 +71,27 @@ class Help(River):
     def test_before_it_has_read_its_flags_a_door_imports_no_room(self) -> None:
         for name in DOORS:
             tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
-            found = {alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
-            found |= {node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)}
+            nodes = [inner for node in tree.body for inner in (node.body if isinstance(node, ast.Try) else [node])]
+            found = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+            found |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+            self.assertIn("argparse", found)
             self.assertLessEqual(found, {"sys", "os", "time", "argparse", "benchkit"}, name)
+
+
+    def test_no_memory_to_start_with_is_one_line_and_3(self) -> None:
+        starved = ("import runpy, sys\n"
+                   "class Full:\n"
+                   "    def find_spec(self, name, *more):\n"
+                   "        if name == sys.argv[1]: raise MemoryError\n"
+                   "sys.meta_path.insert(0, Full())\n"
+                   "runpy.run_path(sys.argv[2], run_name='__main__')\n")
+        for name in DOORS:
+            for module in ("argparse", "benchkit.door"):
+                with self.subTest(name=name, module=module):
+                    told = subprocess.run([*PYTHON, "-c", starved, module, str(ROOT / name)], capture_output=True,
+                                          check=False)
+                    self.assertEqual((3, b"", f"{name}: there is not enough memory to start (ulimit -v)\n".encode()),
+                                     (told.returncode, told.stdout, told.stderr))
 
 
 def old_pythons() -> list[str]:
