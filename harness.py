@@ -14,8 +14,9 @@ is recorded first, by the same engine as bench.py, into a log beside --out.
 --max-drop with a p of "it fell by at most that" below --alpha, however incomplete trials go, or if some of its trials
 are incomplete (unless --allow-incomplete); with --strict, also if any case that passed every time failed a trial, or is
 not there any more. Lost cases are always listed. A fall whose p is not below --alpha, or that incomplete trials leave
-open, is "accepted, but not shown to be as good"; where too few cases differ for any such p, or incomplete trials could
-undo the fall, it is "not decided". Both are exit code 0: where few cases differ, use --strict.
+open, is "accepted, but not shown to be as good", and so is a candidate that lacks cases of the base; where too few
+cases differ for any such p, or incomplete trials could undo the fall, it is "not decided". Both are exit code 0: where
+few cases differ, use --strict.
 
 exit codes: 0 done, 1 the candidate is refused, 2 bad flags or files, a task that cannot be used, or runs that cannot
 be compared, 3 the surroundings (no server, another digest, disk full, log in use), 130 and 143 after a signal,

@@ -1,14 +1,16 @@
 """The gate: which rules a candidate breaks, rule by rule and on their edges."""
 from __future__ import annotations
 
+import random
 import re
 import unittest
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from itertools import product
 
 from benchkit.reports.gate import Answer, Gate, Rules, gate_of
 from benchkit.reports.text_pairs import gate_text
-from tests.comparison_samples import BETTER, WORSE, two_of
+from tests.comparison_samples import BETTER, WORSE, compared, two_of
 from tests.oracle import decisions
 
 
@@ -33,6 +35,60 @@ def fallen(lost: int, of: int = 20) -> dict[str, str]:
 def marks_of(passed: int, of: int = 10) -> str:
     """One case with so many passes."""
     return "+" * passed + "-" * (of - passed)
+
+
+def lines(*marks: str) -> dict[str, str]:
+    """Cases with these marks."""
+    return {f"c{number:02}": line for number, line in enumerate(marks)}
+
+
+def few_judged(rng: random.Random, trials: int, cases: int, rate: float) -> dict[str, str]:
+    """Cases of so many trials that pass at this rate; up to two trials were not run."""
+    marks = ["+" if rng.random() < rate else "-" for _ in range(cases * trials)]
+    for place in rng.sample(range(2 * trials), rng.randint(0, min(2, trials))):
+        marks[place] = "n"
+    return lines(*("".join(marks[start:start + trials]) for start in range(0, len(marks), trials)))
+
+
+def completed(marks: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """All that a run may be once each of its trials was judged; the order of marks in a case says nothing."""
+    ways = [{"".join(sorted("".join(way))) for way in product(*({"n": "+-"}.get(mark, mark) for mark in line))}
+            for line in marks.values()]
+    return (dict(zip(marks, way, strict=True)) for way in product(*ways))
+
+
+class HoweverIncompleteTrialsGo(unittest.TestCase):
+    """Unequal numbers of planned trials are where p may rise though the side ahead gains: found by trying all ways."""
+
+    def test_no_refusal_is_undone_by_a_trial_that_was_missing(self) -> None:
+        for base, candidate, max_drop in (
+                (lines("n----", *["+----"] * 5, "++---", "-----", "-----"), lines(*["---"] * 9), Fraction(0)),
+                (lines(*"++++++++++++"), lines("++n", *["+++"] * 3, *["++-"] * 5, *["+--"] * 3), Fraction(1, 50)),
+                (lines(*"++++++++++++"), lines("n-", "n+", *["+-"] * 5, *["++"] * 4, "--"), Fraction(0))):
+            rules = Rules(max_drop=max_drop, allow_incomplete=True)
+            with self.subTest(base=base, candidate=candidate):
+                found = gate(base, candidate, rules)
+                self.assertTrue(any(gate(*way, rules).answer is Answer.UNSURE
+                                    for way in product(completed(base), completed(candidate))))
+                self.assertEqual(Answer.NOT_DECIDED, found.answer)
+                self.assertIn("incomplete trials could undo it: with them p is up to 0.05", found.why_open[0])
+
+    def test_the_p_that_incomplete_trials_leave_bounds_that_of_every_way_for_them_to_go(self) -> None:
+        rng, tried = random.Random(2), 0
+        while tried < 40:
+            trials, cases = rng.choice([(2, 3), (1, 3), (1, 2), (4, 2), (5, 3), (2, 2)]), rng.randint(3, 10)
+            base, candidate = (few_judged(rng, one, cases, rng.random()) for one in trials)
+            rules, found = Rules(max_drop=rng.choice([Fraction(0), Fraction(1, 10)])), compared(base, candidate)
+            p = gate(base, candidate, rules).results[0].p or Fraction(1)
+            if max(p, found.p_of_finding) == 1 or not any(found.incomplete):
+                continue
+            tried += 1
+            for way in product(completed(base), completed(candidate)):
+                with self.subTest(base=base, candidate=candidate, way=way):
+                    then = compared(*way)
+                    self.assertLessEqual(then.p, found.p_of_finding)
+                    self.assertGreater((then.difference or 0) * (found.difference or 0), 0)
+                    self.assertLessEqual(gate(*way, rules).results[0].p or Fraction(1), p)
 
 
 class TheRules(unittest.TestCase):

@@ -11,12 +11,14 @@ from benchkit.statistics.intervals import paired_plus_two
 from benchkit.statistics.paired import (
     OpenValue,
     PairedCounts,
+    label_bound,
     label_permutation_p,
     mean,
     mirrored_p,
     paired_p,
     pass_rate_differences,
     sign_flip_p,
+    worst_label_p,
     worst_paired_p,
     worst_sign_flip_p,
 )
@@ -96,6 +98,18 @@ class AtWorst(unittest.TestCase):
     def test_complete_trials_leave_nothing_open(self) -> None:
         pairs = [pair(3, number % 4, 3 - number % 4, 3, 2, 1) for number in range(9)]
         self.assertEqual(paired_p(pairs), worst_paired_p(pairs))
+
+    def test_where_there_are_too_many_ways_to_try_a_bound_holds(self) -> None:
+        rng = random.Random(4)
+        for _ in range(200):
+            pairs = [pair(5, first, 5 - first, 2, second, 2 - second) for first, second in (
+                (rng.randint(2, 5), rng.randint(0, 1)) for _ in range(rng.randint(1, 12)))]
+            distance = abs(sum(pass_rate_differences(pairs), Fraction(0)))
+            self.assertLessEqual(label_permutation_p(pairs), label_bound(pairs, distance))
+        lost = [pair(10, 9 - number % 4, 0, 3, 0, 2) for number in range(60)]
+        at_worst = label_permutation_p([pair(10, 9 - number % 4, 1 + number % 4, 3, 1, 2) for number in range(60)])
+        self.assertLess(at_worst, worst_label_p(lost))
+        self.assertLess(worst_label_p(lost), Fraction(1, 1000))
 
     def test_no_rank_separates_where_what_is_incomplete_could_turn_it(self) -> None:
         cases = [str(number) for number in range(64)]

@@ -49,7 +49,7 @@ class Comparison:
     sign-flip test (`sign_flip`), or the within-case label p where that is larger and the numbers of judged trials
     differ; `smallest_p` is what the sign-flip test could have reached. `bounds` is what incomplete trials leave
     open over all common cases, `open_interval` the interval with all that they leave open, `robust` who is ahead
-    however they would have gone, and `p_worst` the p when all of them go against who is ahead. A finding needs both p
+    however they would have gone, and `p_worst` what p is at most then. A finding needs both p
     (`p_of_finding`). `same_within_margin` is None where no margin was given; it holds for the open interval. `repeat`
     is there for two recordings of one system.
     """

@@ -100,9 +100,10 @@ def gate_of(comparison: Comparison, candidate: Totals, rules: Rules) -> Gate:
 
 
 def _drop(comparison: Comparison, rules: Rules) -> RuleResult:
+    absent = _absent(comparison)
     if comparison.difference is None:
         nothing = "no case was judged on both sides, so nothing is known of a fall"
-        return RuleResult("drop", False, nothing, why_open=nothing)
+        return RuleResult("drop", False, nothing, why_open=_joined(nothing, absent))
     p, p_worst = _p_of_fall(comparison, rules.max_drop)
     is_fall = -comparison.difference > rules.max_drop
     is_broken = is_fall and max(p, p_worst) < rules.alpha
@@ -115,9 +116,9 @@ def _drop(comparison: Comparison, rules: Rules) -> RuleResult:
         f"mean pass^1 changed by {points(comparison.difference, rules.max_drop)} points over "
         f"{count_of(comparison.compared, 'case')}, "
         f"{_p_text(comparison, rules, p, p_worst)}: {found}"), max(p, p_worst),
-        f"{_fall(comparison, rules)}, and {why}, {_way_out(comparison, rules, p)}" if why else "",
-        f"{_fall(comparison, rules)}, p {probability(max(p, p_worst), rules.alpha)}" if is_fall
-        else _possible_fall(comparison, rules))
+        _joined(f"{_fall(comparison, rules)}, and {why}, {_way_out(comparison, rules, p)}", absent) if why else "",
+        _joined(f"{_fall(comparison, rules)}, p {probability(max(p, p_worst), rules.alpha)}" if is_fall
+                else _possible_fall(comparison, rules), absent))
 
 
 def _p_of_fall(comparison: Comparison, allowed: Fraction) -> tuple[Fraction, Fraction]:
@@ -163,6 +164,19 @@ def _possible_fall(comparison: Comparison, rules: Rules) -> str:
     if lowest is None or -lowest <= rules.max_drop or not any(comparison.incomplete):
         return ""
     return f"incomplete trials leave a fall by up to {distance(-lowest, rules.max_drop)} points open"
+
+
+def _absent(comparison: Comparison) -> str:
+    """Cases of the base in which the candidate may have fallen by anything, for it does not have them."""
+    absent = len(comparison.only_base)
+    if not absent:
+        return ""
+    return (f"{absent:,} of {count_of(absent + len(comparison.cases), 'case')} of the base "
+            f"{'is' if absent == 1 else 'are'} not in the candidate")
+
+
+def _joined(*reasons: str) -> str:
+    return "; ".join(reason for reason in reasons if reason)
 
 
 def answer_line(gate: Gate, pair: str) -> str:

@@ -71,7 +71,7 @@ def pairs_part(beside: SideBySide, room: Room) -> Iterator[Markdown]:
         yield paragraph(own(
             "Means of `pass^1` over the cases in which both judged a trial; difference: points, candidate minus base; "
             "p: exact sign-flip test, or exchanging trials within each case where that is larger and the numbers of "
-            "judged trials differ; Holm: with incomplete trials against who is ahead, corrected for "
+            "judged trials differ; Holm: the largest as incomplete trials go, corrected for "
             f"{count_of(beside.tests, 'pair')}; "
             "regression: a case that passed every time and does not any more."))
     for pair, found in compared[:room.told]:

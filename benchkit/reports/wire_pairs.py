@@ -11,8 +11,8 @@ or, with "not_compared": [],
      "cases": {"common", "compared", "differing", "won", "lost", "tied", "unknown": counts,
                "only_base": [id, ...], "only_candidate": [id, ...]},
      "pass": {"base", "candidate", "difference", "low", "high"},   mean pass^1 over compared cases; "plus two"
-     "sign_flip": {"p", "smallest_p", "holm_p", "tests"},          and "p_worst" where trials are incomplete: with all
-                  of them against who is ahead ("holm_p" is of the larger); and "by_sign_flip" where "p" is larger:
+     "sign_flip": {"p", "smallest_p", "holm_p", "tests"},          and "p_worst" where trials are incomplete: what p
+                  is at most as they go ("holm_p" is of the larger); and "by_sign_flip" where "p" is larger:
                   then it is that of exchanging trials within each case, for the numbers of judged trials differ
      "incomplete": {"base", "candidate", "low", "high", "robust": "base" | "candidate" | null},
      "margin": {"given": number | null, "same": true | false | null, "smallest"},

@@ -156,21 +156,31 @@ def open_plus_two(differences: Sequence[tuple[Fraction, Fraction]], confidence: 
 
     From the least mean to the most, with the largest sum of squares and the mean nearest 0 in the variance.
     """
-    size = len(differences) + 2
-    low = sum((least for least, _ in differences), Fraction(0)) / size
-    high = sum((most for _, most in differences), Fraction(0)) / size
-    squares = sum((max(least * least, most * most) for least, most in differences), Fraction(0)) + 2
-    nearest = max(low, -high, Fraction(0))
-    half = two_sided_z(confidence) * math.sqrt((squares / size - nearest**2) / size)
+    low, high, error = _open_mean(differences)
+    half = two_sided_z(confidence) * error
     return Interval(max(-1.0, float(low) - half), min(1.0, float(high) + half))
 
 
 def plus_two_p(differences: Sequence[Fraction], mean: Fraction) -> Fraction:
     """Two-sided p of "the mean is this", by `paired_plus_two`: 1 - the confidence at which an end of it lies there."""
+    return open_plus_two_p([(difference, difference) for difference in differences], mean)
+
+
+def open_plus_two_p(differences: Sequence[tuple[Fraction, Fraction]], mean: Fraction) -> Fraction:
+    """No `plus_two_p` is larger of all differences there may be, by `open_plus_two`: 1 where their mean may be this."""
+    low, high, error = _open_mean(differences)
+    distance = max(low - mean, mean - high, Fraction(0))
+    return Fraction(math.erfc(float(distance) / (math.sqrt(2) * error)))
+
+
+def _open_mean(differences: Sequence[tuple[Fraction, Fraction]]) -> tuple[Fraction, Fraction, float]:
+    """The least mean with the pseudo-cases, the most, and its largest standard error, which is above 0."""
     size = len(differences) + 2
-    found = sum(differences, Fraction(0)) / size
-    variance = (sum((d * d for d in differences), Fraction(0)) + 2) / size - found**2
-    return Fraction(math.erfc(abs(float(found - mean)) / math.sqrt(2 * variance / size)))
+    low = sum((least for least, _ in differences), Fraction(0)) / size
+    high = sum((most for _, most in differences), Fraction(0)) / size
+    squares = sum((max(least * least, most * most) for least, most in differences), Fraction(0)) + 2
+    nearest = max(low, -high, Fraction(0))
+    return low, high, math.sqrt((squares / size - nearest**2) / size)
 
 
 def headline_interval(capability: Interval, gate_failures: Interval) -> Interval:

@@ -1,24 +1,30 @@
 """Two systems, or two recordings of one, over the same cases: is there a difference, and how sure is that?
 
 A difference is first minus second, exact, over the cases that both sides have; cases of one side only are
-left out by the caller, who names them. A finding rests on two p: that of the judged trials, and the one that is left
-when the incomplete trials go against it. Whether two runs may be compared at all is not decided here.
+left out by the caller, who names them. A finding rests on two p: that of the judged trials, and the largest
+that is left however the incomplete trials go. Whether two runs may be compared at all is not decided here.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain, combinations_with_replacement, product
 from typing import Literal
 
 from benchkit.statistics.estimators import Counts
-from benchkit.statistics.intervals import Interval, plus_two_p
+from benchkit.statistics.intervals import Interval, open_plus_two_p, plus_two_p
 from benchkit.statistics.lattice_sums import Term, on_lattice, two_sided_tail
 
 ZERO = Fraction(0)
 ALPHA = Fraction(1, 20)
+MOST_WAYS = 2000
+"""Ways for incomplete trials to go of which each is looked at, for unequal numbers of planned trials."""
+MOST_LABEL_WORK = 5 * 10**8
+"""Ways x squared trials, at most: up to 2 seconds (64 cases, 10 trials against 3: 700 ways of .6 ms)."""
 FEWEST_DIFFERING_CASES = 6  # with fewer, not even differences all in one direction give p < .05
 
 
@@ -46,12 +52,14 @@ class PairedCounts:
         """The difference with all that incomplete trials leave open. ZeroDivisionError without a planned trial."""
         return _open(self.first) - _open(self.second)
 
-    def at_worst(self, *, first_is_ahead: bool) -> PairedCounts:
-        """All planned trials: the incomplete ones of the side ahead as failed, those of the other as passed."""
-        ahead, behind = (self.first, self.second) if first_is_ahead else (self.second, self.first)
-        ahead = Counts(ahead.planned, ahead.passed, ahead.planned - ahead.passed)
-        behind = Counts(behind.planned, behind.most_passed, behind.failed)
-        return PairedCounts(ahead, behind) if first_is_ahead else PairedCounts(behind, ahead)
+    @property
+    def ways_on(self) -> tuple[PairedCounts, ...]:
+        """All planned trials judged: for each number that may pass on both sides together, the fewest by first."""
+        first, second = self.first, self.second
+        passed = range(first.passed + second.passed, first.most_passed + second.most_passed + 1)
+        of_second = [min(second.most_passed, both - first.passed) for both in passed]
+        return tuple(PairedCounts(_judged(first.planned, both - second_passed), _judged(second.planned, second_passed))
+                     for both, second_passed in zip(passed, of_second, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,16 +161,62 @@ def worst_differences(differences: Sequence[OpenDifference]) -> list[Fraction]:
 
 
 def worst_sign_flip_p(differences: Sequence[OpenDifference]) -> Fraction:
-    """The largest sign-flip p over all ways for the incomplete trials to go; 1 where they can turn the sum around."""
+    """The largest sign-flip p over all ways for the incomplete trials to go; 1 where they can turn the sum around.
+
+    For a sum above 0, p is 2/2^m times the number of sets of cases whose differences sum to 0 or less: those that the
+    sign patterns turn, or those that they keep. Each such sum falls with each difference, so p is largest at the least.
+    """
     return sign_flip_p(worst_differences(differences))
 
 
 def worst_paired_p(pairs: Sequence[PairedCounts], allowed: Fraction = ZERO) -> Fraction:
-    """The `paired_p` that is left when all incomplete trials go against the side that is ahead; else 1."""
-    worst = worst_differences([pair.open_difference + allowed for pair in pairs])
-    if not worst:
+    """No `paired_p` is larger, whichever of the incomplete trials pass; 1 where they can turn the sum around.
+
+    With as many planned trials on both sides of every case it is the largest sign-flip p. Else it is the largest of
+    this and of what bounds the others: `worst_label_p` and, with an `allowed`, `open_plus_two_p`.
+    """
+    differences = [pair.open_difference for pair in pairs]
+    p = worst_sign_flip_p([difference + allowed for difference in differences])
+    if p < 1 and any(pair.first.planned != pair.second.planned for pair in pairs):
+        ends = [(one.low, one.high) for one in differences]
+        p = max(p, worst_label_p(pairs), open_plus_two_p(ends, -allowed) if allowed else ZERO)
+    return p
+
+
+def worst_label_p(pairs: Sequence[PairedCounts]) -> Fraction:
+    """No `label_permutation_p` is larger, whichever of the incomplete trials pass; 1 where the sum can become 0.
+
+    How many pass in a case, of both sides together, decides what labels can do; it may raise p either way. For a given
+    number p is largest where the side ahead has the fewest of them: the sum is nearest to 0 then. So all such numbers
+    are tried where they are few, cases that are alike in any order; else it is `label_bound`.
+    """
+    differences = [pair.open_difference for pair in pairs]
+    low, high = sum((one.low for one in differences), ZERO), sum((one.high for one in differences), ZERO)
+    if low <= 0 <= high:
         return Fraction(1)
-    return paired_p([pair.at_worst(first_is_ahead=sum(worst) > 0) for pair in pairs], allowed)
+    alike = Counter(pairs if low > 0 else [PairedCounts(pair.second, pair.first) for pair in pairs])
+    ways = math.prod(math.comb(pair.first.incomplete + pair.second.incomplete + number, number)
+                     for pair, number in alike.items())
+    trials = sum(pair.first.planned + pair.second.planned for pair in pairs)
+    if ways > min(MOST_WAYS, MOST_LABEL_WORK // trials**2):
+        return label_bound(pairs, min(abs(low), abs(high)))
+    return max(label_permutation_p(list(chain.from_iterable(way))) for way in product(
+        *(combinations_with_replacement(pair.ways_on, number) for pair, number in alike.items())))
+
+
+def label_bound(pairs: Sequence[PairedCounts], distance: Fraction) -> Fraction:
+    """No label permutation of all planned trials takes the sum of differences so far from 0 more probably than this.
+
+    2 exp(-2 distance^2 / sum(step^2 n)), step = 1/n1 + 1/n2; n = the fewest of n1, n2, and what may pass, and what may
+    fail on both sides together. Hoeffding (1963), theorem 4: the passes of a side are drawn without replacement, which
+    spreads no more than n draws with it, whichever of the four is taken for the draws; and their lemma for [0, 1].
+    """
+    spread = ZERO
+    for first, second in ((pair.first, pair.second) for pair in pairs):
+        step = Fraction(1, first.planned) + Fraction(1, second.planned)
+        spread += step**2 * min(first.planned, second.planned, first.most_passed + second.most_passed,
+                                first.planned - first.passed + second.planned - second.passed)
+    return min(Fraction(1), Fraction(2 * math.exp(-2 * distance**2 / spread))) if spread else ZERO
 
 
 def mirrored_p(stopped: int, began: int) -> Fraction:
@@ -229,3 +283,8 @@ def _open(case: Counts) -> OpenValue:
     """The pass rate of a case."""
     judged = Fraction(case.passed, case.completed) if case.completed else None
     return OpenValue(Fraction(case.passed, case.planned), judged, Fraction(case.most_passed, case.planned))
+
+
+def _judged(planned: int, passed: int) -> Counts:
+    """A case whose trials are all judged."""
+    return Counts(planned, passed, planned - passed)
