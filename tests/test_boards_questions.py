@@ -201,6 +201,7 @@ class TheEmissionGate(PackTest):
              "(a) is not JSON"),
             (replace(pack, build=lambda seed, count, llm: [Case("a", "s", 1, 1), Case("A", "s", 2, 1)]),
              "the id A stands twice, but for case"),
+            (replace(pack, build=lambda seed, count, llm: [Case("a\u200bb", "s", 1, 1)]), "its id holds U+200B, which"),
             (replace(pack, problems=raising), "pack tiny, case T-1: problems raised KeyError"),
             (replace(pack, payload=raising), "pack tiny, case T-1: payload raised KeyError"),
         ):

@@ -138,15 +138,34 @@ class InAFolderBelow(River):
 
     def test_ids_that_only_look_different_are_refused_and_it_is_said_in_what_they_differ(self) -> None:
         case, form = ", but for case\n", ", but for the way its letters are encoded (Unicode normal form)\n"
+        unseen = ", but for joiners and variation selectors, which nobody sees\n"
         for one, other, but_for in (
             ("Mail", "mail", case), ("STRASSE", "straße", case), ("K", "k", case), ("ﬁ", "FI", case),
             ("mail", "mail", "\n"), ("caf\u00e9", "cafe\u0301", form), ("caf\u00e9", "CAFE\u0301", form),
             ("\uff21", "A", form), ("\u1e9b\u0323", "\u1e61\u0323", case),
+            ("\u2764", "\u2764\ufe0f", unseen), ("\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u062e", unseen),
         ):
             with self.subTest(one=one, other=other):
                 self.put_cases([{**self.cases[0], "id": one}, {**self.cases[0], "id": other}])
                 self.assertIn(f"cases[1] ({other}).id is the same as cases[0] ({one}).id{but_for}",
                               self.tell("harness.py", "check").stderr)
+
+    def test_a_letter_that_nobody_sees_is_refused_in_ids_splits_and_tags_by_its_number(self) -> None:
+        for code in (0xAD, 0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180E, 0x180F, 0x200B, 0x2060, 0x2065,
+                     0x2800, 0x3164, 0xFEFF, 0xFFA0, 0xFFF9, 0xFFFE, 0xE000, 0xF8FF, 0xFDD0, 0x1BCA0, 0x1D173, 0xE0041,
+                     0xE0FFF, 0xF0000, 0x10FFFF):
+            for field, value in (("id", f"a{chr(code)}b"), ("split", f"a{chr(code)}b"), ("tags", [f"a{chr(code)}b"])):
+                with self.subTest(code=hex(code), field=field):
+                    self.put_cases([{**self.cases[0], field: value}])
+                    told = self.tell("harness.py", "check")
+                    self.assertEqual((2, 1), (told.code, told.stderr.count("\n")))
+                    self.assertIn(f"holds U+{code:04X}, which nobody sees", told.stderr)
+
+    def test_joined_emoji_and_letters_of_any_script_are_ids(self) -> None:
+        ids = ("\U0001f468\u200d\U0001f469\u200d\U0001f467", "\u2764\ufe0f", "\u0645\u06cc\u200c\u062e", "\u0600\u0661",
+               "\u0915\u094d\u200d\u0937", "\u8fbb\U000e0100", "\ud55c\uae00", "\U0001f1e9\U0001f1ea")
+        self.put_cases([{**self.cases[0], "id": name, "split": "development"} for name in ids])
+        self.assertEqual(0, self.tell("bench.py", "--system", "baselines:keywords", "--trials", "1").code)
 
     def test_labels_hardware_splits_and_files_of_any_name(self) -> None:
         self.assertEqual(0, self.tell("bench.py", "--system", "baselines:keywords", "--trials", "1").code)

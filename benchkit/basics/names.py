@@ -18,6 +18,24 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?")
 # C0 except newline and tab, DEL, C1, and the characters that turn the reading direction
 _UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
+# Default_Ignorable_Code_Point of Unicode 16, annotation marks, a blank of Braille, private use and what is no
+# character; by number, for every Python has another version of Unicode
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufeff"
+    "\uffa0\ufff0-\ufffb\ufffe\uffff\ue000-\uf8ff\ufdd0-\ufdef\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e00ff\U000e01f0-\U0010ffff]")
+# what joins and varies letters has a use in Persian, Hindi and emoji
+_JOINING = re.compile("[\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+
+
+def unseen_in(text: str) -> str | None:
+    """The first letter that nobody sees, or that has no meaning, as `U+200B`; None without any.
+
+    Joiners and variation selectors are none: `alike` leaves them out.
+    """
+    found = _UNSEEN.search(text)
+    return None if found is None else f"U+{ord(found.group()):04X}"
+
 
 def shown(text: str) -> str:
     r"""The text with control characters shown (`\x1b`), so that a terminal is never sent them."""
@@ -62,8 +80,8 @@ def cases_named(ids: Collection[str]) -> str:
 
 
 def alike(name: str) -> str:
-    """What two names have in common that look alike: those that differ in case or in Unicode normal form only."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    """What two names have in common that look alike: they differ in case, Unicode normal form or joiners only."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", _JOINING.sub("", name)).casefold())
 
 
 def first_alike(names: Iterable[str]) -> tuple[int, int, str] | None:
@@ -75,8 +93,11 @@ def first_alike(names: Iterable[str]) -> tuple[int, int, str] | None:
     for number, name in enumerate(names):
         first, other = seen.setdefault(alike(name), (number, name))
         if first != number:
-            is_case = name.casefold() == other.casefold()
-            how = "case" if is_case else "the way its letters are encoded (Unicode normal form)"
+            how = "the way its letters are encoded (Unicode normal form)"
+            if name.casefold() == other.casefold():
+                how = "case"
+            elif _JOINING.sub("", name) == _JOINING.sub("", other):
+                how = "joiners and variation selectors, which nobody sees"
             return number, first, "" if name == other else f", but for {how}"
     return None
 

@@ -15,7 +15,7 @@ from benchkit.basics.canonical import canonical, sha256_hex
 from benchkit.basics.encodings import CRLF, encoding_fault
 from benchkit.basics.errors import KitError, Unusable
 from benchkit.basics.fields import Fields
-from benchkit.basics.names import cases_named, first_alike, shown_line
+from benchkit.basics.names import cases_named, first_alike, shown_line, unseen_in
 from benchkit.basics.values import JSON, Case
 from benchkit.boards.game import Rules
 from benchkit.boards.job import MOST_COUNT, FromPack, Job
@@ -90,6 +90,8 @@ def _as_kept(place: str, case: object) -> Case:
     """The case as it reads back from its line: what is asked is what is kept. Raises Unusable if there is none."""
     if not isinstance(case, Case) or not isinstance(case.id, str) or not case.id or shown_line(case.id) != case.id:
         raise Unusable(f"{place} is no Case with an id of one line")
+    if unseen := unseen_in(case.id):
+        raise Unusable(f"{place} ({case.id}): its id holds {unseen}, which nobody sees; leave it out")
     try:
         back, _ = _case_of(strict_json.parse(line_of(case)))
     except (TypeError, ValueError, RecursionError) as error:

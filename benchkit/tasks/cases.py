@@ -10,7 +10,7 @@ from pathlib import Path
 from benchkit.basics.canonical import digest
 from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
-from benchkit.basics.names import first_alike, shown, shown_line
+from benchkit.basics.names import first_alike, shown, shown_line, unseen_in
 from benchkit.basics.values import Case
 from benchkit.disk.file_kinds import Kind, refuse_another_kind
 from benchkit.disk.whole_files import read_json, shown_path
@@ -74,6 +74,9 @@ def _label(fields: Fields, name: str, text: str) -> str:
     if shown(text) != text or "\n" in text or "\t" in text or text != text.strip():
         raise ValueError(f"{fields.at(name)} is \"{shown_line(text, 60)}\": no control characters, line breaks "
                          "or spaces around it")
+    if unseen := unseen_in(text):
+        raise ValueError(f"{fields.at(name)} is \"{shown_line(text, 60)}\" and holds {unseen}, which nobody sees: two "
+                         "names that look the same could not be told apart; leave it out")
     return text
 
 
