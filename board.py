@@ -437,7 +437,7 @@ def close_batch(options: argparse.Namespace) -> int:
     """`publish`: verify, judge and close; a refusal is exit code 1 and says why."""
     from benchkit.boards.batch_folders import find_batch
     from benchkit.boards.job_pack import pack_of_job
-    from benchkit.boards.publish import check_publishable, publish, reasons_not_to_publish
+    from benchkit.boards.publish import check_publishable, errors_kept, publish, reasons_not_to_publish
     from benchkit.boards.recording_batch import Wished
     from benchkit.boards.settling import settle
 
@@ -452,6 +452,8 @@ def close_batch(options: argparse.Namespace) -> int:
         return refuse(found, map(str, findings.verification.violations), "the baselines ran again, and the batch stays",
                       options)
     findings, board = settle(findings)
+    for line in errors_kept(findings.found):
+        door.say(line)
     put_lines([f"{findings.found.name} is published"], options)
     return show(findings, board, options)
 

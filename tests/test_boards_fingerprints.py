@@ -105,12 +105,12 @@ class TheScoring(PackTest):
             (self.BASE, ()),
         ):
             with self.subTest(words=words):
-                self.assertEqual(words, self.BASE.differences(now))
+                self.assertEqual(words, self.BASE.differences(now, "packs.tiny"))
 
     def test_one_edited_judge_is_one_difference(self) -> None:
         before = scoring_of(self.tiny())
         now = scoring_of(self.tiny(judges=JUDGES.replace("else 0.5", "else 0.25")))
-        self.assertEqual(("track short: its judge changed",), before.differences(now))
+        self.assertEqual(("track short: its judge changed",), before.differences(now, "packs.tiny"))
         self.assertNotEqual(before.fingerprint, now.fingerprint)
 
     def test_a_scoring_reads_back_and_an_altered_one_is_refused(self) -> None:

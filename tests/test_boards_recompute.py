@@ -1,14 +1,67 @@
 """Judging again: a changed judge changes exactly the fields it judges, and calls nobody."""
 from __future__ import annotations
 
+import json
 import re
+import sys
 import unittest
 
+from benchkit.basics.values import JSON
 from tests.board_door import BoardDoor
 from tests.boards_packs import JUDGES, PACK, put_pack
 
 STRICT = JUDGES.replace("len(answer) <= 4 else 0.5", "len(answer) <= 3 else 0.25")
 RAISING = JUDGES.replace("return 1.0 if len(answer)", "return 1 / 0 if case.id == 'T-2' else 1.0 if len(answer)")
+TASK = '''
+NAME, VERSION = "numbers", "1"
+
+
+def messages(case):
+    return [{"role": "user", "content": f"Is {case.input} even or odd?"}]
+
+
+def schema():
+    return None
+
+
+def check(case, output):
+    return {"right": output == case.expected, "short": len(output) <= 4}
+'''
+
+
+class OfATask(BoardDoor):
+    def setUp(self) -> None:
+        super().setUp()
+        cases: list[JSON] = [{"id": f"n{number}", "split": "development", "input": str(number), "tags": [],
+                              "expected": ("even", "odd")[number % 2]} for number in range(1, 7)]
+        (self.home / "cases.json").write_text(json.dumps({"cases": cases}), encoding="utf-8")
+        self.put_task(TASK)
+        self.job(pack="", seed="", count="", task='"numbers_task"', cases='"cases.json"',
+                 systems='["robots:good", "baselines:most-common"]')
+
+    def put_task(self, text: str) -> None:
+        sys.modules.pop("numbers_task", None)
+        (self.home / "numbers_task.py").write_text(text, encoding="utf-8")
+
+    def test_a_file_that_changed_is_not_called_a_judge_that_changed(self) -> None:
+        self.well("run jobs/tiny.toml --models robots:good")
+        self.put_task(TASK + "\n\ndef baselines():\n    return {}\n")
+        told = self.well("run jobs/tiny.toml --models baselines:most-common")
+        self.assertIn("the file of the judges changed (numbers_task.py), be it in what judges or elsewhere", told)
+        self.assertNotIn("its judge changed", told)
+        self.assertIn(f"\n  python3 board.py recompute tiny/{self.batch().name} --apply\n", told)
+        told = self.well(f"recompute {self.batch().name} --apply")
+        self.assertIn("0 fields changed in 0 of 24 rows; written", told)
+        self.assertNotIn("the judges changed", self.well("report jobs/tiny.toml"))
+
+    def test_what_the_headline_is_stands_under_it(self) -> None:
+        told = self.well("run jobs/tiny.toml")
+        self.assertIn("\nheadline: the mean of the capability tracks x (1 - the share of answers that broke a hard "
+                      "gate); its tracks are the checks of the task, and how often all of them hold, pass^1 in "
+                      "bench.py, is another figure\n", told)
+        for name in ("board.md", "board.html"):
+            self.assertIn("how often all of them hold for one answer, which bench.py calls pass^1, is another figure.",
+                          (self.batch() / name).read_text(encoding="utf-8").replace("\\", ""))
 
 
 class AChangedJudge(BoardDoor):
@@ -97,7 +150,8 @@ class AChangedJudge(BoardDoor):
         told = self.well("run jobs/tiny.toml --models robots:good")
         self.assertIn("its judge changed", told)
         self.assertIn("Answers stand here under two scorings", told)
-        self.assertIn("judged by other judges: baselines:even; judged by the judges of now: robots:good", told)
+        self.assertIn("judged by those of before: baselines:even; judged by the judges as they are now: robots:good",
+                      told)
         self.assertRegex(told, r"n/a +robots:good")
         self.assertIn("who is ahead of whom is left open", (self.batch() / "board.md").read_text(encoding="utf-8"))
         short = {(row["system"], row["case"]): row["tracks"]["short"] for row in self.rows()}

@@ -3,8 +3,11 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 import unittest
 
+from benchkit.recordings.converting import recording_of
+from benchkit.trial_log.reader import read_log
 from tests.board_door import GATE, BoardDoor
 from tests.boards_packs import JUDGES, put_pack
 from tests.doors import PYTHON, ROOT
@@ -274,6 +277,25 @@ class GoingOn(BoardDoor):
                           self.refused(f"{command} jobs/../jobs/other.toml"))
         self.assertIn("make it again: python3 board.py run jobs/other.toml --rebuild\n",
                       self.refused(f"recompute {self.batch('other').name}"))
+
+    def test_baselines_make_no_difference_between_sessions_and_one_system_none_to_another(self) -> None:
+        self.job(systems='["robots:good", "robots:rude", "baselines:even"]')
+        (self.home / "others.py").write_text((self.home / "robots.py").read_text(encoding="utf-8").replace(
+            '"server": "robots"', '"server": "others"'), encoding="utf-8")
+        for more in ("--models robots:good --limit 3", "--offline", "--models others:good --limit 3",
+                     "--models baselines:even,robots:good"):
+            with self.subTest(more):
+                self.assertNotIn("may differ", self.type(f"run jobs/tiny.toml {more}").stderr)
+        path = self.home / "others.py"
+        path.write_text(path.read_text(encoding="utf-8").replace('_version": "1"', '_version": "2"'), encoding="utf-8")
+        sys.modules.pop("others")
+        self.assertIn("the server version was 1 in an earlier session and is 2 now",
+                      self.type("run jobs/tiny.toml --models others:good").stderr)
+        self.well("run jobs/tiny.toml")
+        self.assertNotIn("may differ", self.type(f"publish {self.batch().name}").stderr)
+        log = read_log(self.batch() / "responses.jsonl")
+        self.assertEqual([2, 1], [len(recording_of(log, name).sessions)
+                                  for name in ("others:good", "robots:rude")])
 
 
 class AtOnce(BoardDoor):

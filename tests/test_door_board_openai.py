@@ -38,7 +38,10 @@ class AModelOfAnotherServer(BoardDoor):
             for number in range(1, 13):
                 server.next(completes(("even", "odd")[number % 2]) if number <= 3 else refuses(500, "out of memory"))
             told = self.well("run jobs/tiny.toml")
-            self.well(f"publish {self.batch().name}")
+            published = self.type(f"publish {self.batch().name}")
+        self.assertEqual((0, f"tiny/{self.batch().name}: 9 of 12 cells of openai:toy.gguf failed and could have been "
+                          "asked again (run --retry-errors); published, they stay as they are\n"),
+                         (published.code, published.stderr), published.stdout)
         ranking = [line.split()[:3] for line in told.splitlines() if ":" in line and line.startswith("1-3")]
         self.assertEqual([["1-3", "robots:good", "100.0"], ["1-3", "baselines:even", "75.0"],
                           ["1-3", "openai:toy.gguf", "6.2"]], ranking)

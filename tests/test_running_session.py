@@ -146,10 +146,10 @@ class GoingOn(Recording):
         other = Robot(server={"server": "toy", "server_version": "2"}, loaded=Loaded(1.0, 8192))
         self.record(order(self.log, other))
         self.assertEqual([
-            "the hardware was a desk in the last session and is not given now; latencies and texts may differ, and the "
+            "the hardware was a desk in an earlier session and is not given now; latencies and texts may differ, and "
+            "the report says so",
+            "the server version was 1 in an earlier session and is 2 now; latencies and texts may differ, and the "
             "report says so",
-            "the server version was 1 in the last session and is 2 now; latencies and texts may differ, and the report "
-            "says so",
             "the context length was 4096 in an earlier session and is 8192 now; texts may differ, and the report says "
             "so"], self.said)
 

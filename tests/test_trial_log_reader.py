@@ -62,7 +62,7 @@ class AWholeLog(InAFolder):
         self.assertEqual((log.harmless, log.named), ((), ()))
         (session,) = log.sessions
         self.assertEqual(session, SessionSummary(
-            SESSION_A, session_line(), LoadedLine(3.5, 4096), StopLine("complete", STAMP), 6, 5))
+            SESSION_A, session_line(), LoadedLine(3.5, 4096), StopLine("complete", STAMP), 6, 5, frozenset({SYSTEM})))
 
     def test_every_trial_is_read_again_from_the_disk(self) -> None:
         log = self.read(complete())

@@ -107,7 +107,7 @@ def board_of(findings: Findings) -> Board:
 
 def scoring_differences(findings: Findings) -> tuple[str, ...]:
     """What differs between how the rows were judged and how the pack judges now, a text each."""
-    return findings.found.batch.scoring.differences(scoring_of(findings.pack))
+    return findings.found.batch.scoring.differences(scoring_of(findings.pack), findings.pack.module)
 
 
 def mixed_scorings(findings: Findings) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ def mixed_scorings(findings: Findings) -> tuple[str, ...]:
     found: dict[tuple[str, str], dict[str, None]] = {}
     for row in findings.evaluation.rows:
         if row.error is None:
-            judges = "the judges of now" if is_judged_as_now(row, findings.pack) else "other judges"
+            judges = "the judges as they are now" if is_judged_as_now(row, findings.pack) else "those of before"
             marks = canonical([row.judge_version, dict(row.fingerprints)])
             found.setdefault((judges, marks), {})[row.cell.system] = None
     if len(found) < 2:
@@ -149,8 +149,9 @@ def _banners(findings: Findings) -> Iterator[Banner]:
         yield Banner(MIXED, "Answers stand here under two scorings, which cannot be compared; no ranks are given until "
                             "all are judged alike.", (*mixed, *differences), mend)
     elif differences:
-        yield Banner(SCORING, "The judges have changed since these answers were judged; the values are those of the "
-                              "judges of then.", differences, mend)
+        judges = "The file of the judges has" if findings.found.batch.scoring.is_of_one_file else "The judges have"
+        yield Banner(SCORING, f"{judges} changed since these answers were judged; the values are those of the judges "
+                              "of then.", differences, mend)
     yield from _unread(findings)
     yield from _failed(findings)
     if findings.left or (findings.never_run and findings.found.batch.status != PUBLISHED):

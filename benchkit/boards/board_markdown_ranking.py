@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from benchkit.boards.board_values import Board, GateStatus, Standing, TrackRow, TrackSection
 from benchkit.boards.board_words import (
     GATES,
-    HEADLINE,
-    OPEN_READINGS,
     asked_as,
     capability_of,
     counts_of,
@@ -26,6 +24,7 @@ from benchkit.boards.board_words import (
     short_name,
     source_of,
     tokens_words,
+    words_on_headline,
 )
 from benchkit.pages.markdown import Markdown, bullets, code, heading, paragraph, strong, table, warning, words
 from benchkit.reports.figures_as_text import NOT_AVAILABLE, spread
@@ -71,8 +70,7 @@ def ranking_part(board: Board) -> Iterator[Markdown]:
                 map(_row, board.ranking))
     if any(one.gate is not None for one in board.ranking):
         yield paragraph(own(GATES))
-    yield paragraph(own(HEADLINE.replace("x (1 - the", "× (1 − the")),
-                    *(() if all(one.headline.is_whole for one in board.ranking) else (own(OPEN_READINGS),)))
+    yield paragraph(*(own(words.replace("x (1 - the", "× (1 − the")) for words in words_on_headline(board)))
 
 
 def _row(one: Standing) -> list[str]:

@@ -10,8 +10,6 @@ from benchkit.boards.board_page_parts import gate_badge, gate_mark, line, name, 
 from benchkit.boards.board_values import Board, Standing, TrackRow, TrackSection
 from benchkit.boards.board_words import (
     GATES,
-    HEADLINE,
-    OPEN_READINGS,
     capability_of,
     gate_lines,
     gate_title,
@@ -20,6 +18,7 @@ from benchkit.boards.board_words import (
     of_tracks,
     share_of,
     short_name,
+    words_on_headline,
 )
 from benchkit.pages.html import Child, Html, element, joined, whole
 from benchkit.pages.marks import Tone, badge
@@ -50,11 +49,7 @@ def ranking_part(board: Board) -> Iterator[Html]:
     yield from bar_chart(titles, map(_bar, board.ranking))
     if any(one.gate is not None for one in board.ranking):
         yield element("p", GATES, class_="quiet")
-    yield element("p", HEADLINE, *(() if _is_whole(board) else (" ", OPEN_READINGS)), class_="quiet")
-
-
-def _is_whole(board: Board) -> bool:
-    return all(one.headline.is_whole for one in board.ranking)
+    yield element("p", " ".join(words_on_headline(board)), class_="quiet")
 
 
 def _row(one: Standing) -> list[Child]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from benchkit.basics.names import shown_line
 from benchkit.boards.board_values import EXPOSED, FAILED, SYNTHETIC, TRACE, Board, Standing
-from benchkit.boards.board_words import interval_of, share_of
+from benchkit.boards.board_words import interval_of, is_of_task, share_of
 from benchkit.boards.trace_check import Verification
 from benchkit.reports.figures_as_text import NOT_AVAILABLE
 
@@ -52,6 +52,9 @@ def _ranking(board: Board) -> Iterator[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+    yield ("headline: the mean of the capability tracks x (1 - the share of answers that broke a hard gate)"
+           + ("; its tracks are the checks of the task, and how often all of them hold, pass^1 in bench.py, is another "
+              "figure" if is_of_task(board) else ""))
     yield from _notes(board.ranking)
     for banner in board.banners:
         if banner.code not in (EXPOSED, FAILED, SYNTHETIC, TRACE):

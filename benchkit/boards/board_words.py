@@ -39,6 +39,8 @@ HEADLINE = ("Headline: the mean of the capability tracks x (1 - the share of ans
             "(sign-flip tests of what each question's answers are worth, Holm, 5 %; an answer that broke a hard gate "
             "is worth nothing). Listed by the low end of the headline; how the gates stand is shown first, for no "
             "headline makes up for a broken one.")
+OF_TASK = ("The tracks are the checks of a task, each by itself: how often all of them hold for one answer, which "
+           "bench.py calls pass^1, is another figure.")
 GATES = ("Gate failures and their interval (Clopper-Pearson, 95 %) are over answers; repeats of one question are not "
          "independent: for the interval over questions see the track.")
 OPEN_READINGS = ("Where cells are incomplete, a range: they are taken as worth nothing, and as worth everything. A "
@@ -52,6 +54,17 @@ ABSENT = {CACHE_ONLY: "no call was made", NOT_REPORTED: "the server said nothing
           NO_REPLY: "no request brought a whole reply"}
 AGREEMENT = ("How often a system said the same word as a baseline where both answered. Near 100 % with a baseline "
              "that always says the same, a system says the same, too.")
+
+
+def words_on_headline(board: Board) -> tuple[str, ...]:
+    """What the headline is, a text each."""
+    is_whole = all(one.headline.is_whole for one in board.ranking)
+    return HEADLINE, *(() if is_whole else (OPEN_READINGS,)), *((OF_TASK,) if is_of_task(board) else ())
+
+
+def is_of_task(board: Board) -> bool:
+    """Whether the questions are the cases of a task."""
+    return board.making.source.startswith("task ")
 
 
 def short_name(text: str) -> str:

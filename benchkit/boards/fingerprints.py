@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchkit.basics.canonical import digest, sha256_hex
 from benchkit.basics.fields import Fields
+from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON
 from benchkit.boards.job import FromPack, Job, job_to_wire
 from benchkit.boards.pack import Pack
@@ -60,9 +61,17 @@ class Scoring:
         return digest({"judge_version": self.judge_version, "judge_sha256": self.judge_sha256,
                        "tracks": self.tracks})
 
-    def differences(self, now: Scoring) -> tuple[str, ...]:
-        """What differs in the scoring of now, a text each; empty if nothing does."""
+    @property
+    def is_of_one_file(self) -> bool:
+        """Whether the judges are known by the file they stand in, as the checks of a task are."""
+        return all(fingerprint == self.judge_sha256 for fingerprint in self.tracks.values())
+
+    def differences(self, now: Scoring, module: str) -> tuple[str, ...]:
+        """What differs in the scoring of now, a text each; empty if nothing does. `module` is where the judges are."""
         found = []
+        if self.is_of_one_file and now.is_of_one_file and self.judge_sha256 != now.judge_sha256:
+            found.append(f"the file of the judges changed ({shown_line(module, 80).replace('.', '/')}.py), be it in "
+                         "what judges or elsewhere")
         if self.judge_version != now.judge_version:
             found.append(f"judge version: {self.judge_version} -> {now.judge_version}")
         for name in dict.fromkeys((*self.tracks, *now.tracks)):
@@ -70,7 +79,7 @@ class Scoring:
                 found.append(f"track {name} is gone")
             elif name not in self.tracks:
                 found.append(f"track {name} is new")
-            elif self.tracks[name] != now.tracks[name]:
+            elif self.tracks[name] != now.tracks[name] and not (self.is_of_one_file and now.is_of_one_file):
                 found.append(f"track {name}: its judge changed")
         if not found and self.judge_sha256 != now.judge_sha256:
             found.append("the text of the judges' module changed")

@@ -5,11 +5,12 @@ questions (question_gates.py).
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import are, cases_named, shown_line, word_for
+from benchkit.basics.names import are, cases_named, count_of, shown_line, word_for
 from benchkit.boards.batch import BLOCKED, PUBLISHED, FoundBatch
 from benchkit.boards.batch_log import log_of, recorded_log, unmerged_line
 from benchkit.boards.board_making import Findings
@@ -26,7 +27,7 @@ from benchkit.boards.settling import examine
 from benchkit.boards.standings import sees_truth
 from benchkit.disk.whole_files import shown_path
 from benchkit.running.live import Edges
-from benchkit.running.plan import Selection, cells_of
+from benchkit.running.plan import Selection, can_be_retried, cells_of
 from benchkit.systems.loading import is_baseline
 from benchkit.trial_log.reader import TrialLog
 
@@ -64,6 +65,17 @@ def reasons_not_to_publish(found: FoundBatch, pack: Pack) -> tuple[str, ...]:
         return (*_of_gates(found, pack, questions), *_of_answers(found, pack, questions))
     except Unusable as error:
         return (str(error),)
+
+
+def errors_kept(found: FoundBatch) -> Iterator[str]:
+    """Which cells failed and could be asked again until it is published, a sentence for each system."""
+    log = recorded_log(found)
+    failed = Counter(cell.system for _, cell in log.cells()
+                     if not is_baseline(cell.system) and can_be_retried(log.error_type(cell)))
+    planned = len(log.planned().cases) * log.planned().trials
+    for name, count in failed.items():
+        yield (f"{found.name}: {count} of {count_of(planned, 'cell')} of {shown_line(name, 60)} failed and could have "
+               "been asked again (run --retry-errors); published, they stay as they are")
 
 
 def reasons_not_published(found: FoundBatch, pack: Pack) -> tuple[str, ...]:

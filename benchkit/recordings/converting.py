@@ -37,7 +37,7 @@ def recording_of(log: TrialLog, system: str | None) -> Recording:
         raise Unusable(f"{log.path}: nothing recorded yet of {shown_line(name)}; record with bench.py --log")
     return Recording(
         plan.kit, plan.task, plan.split, name, log.settings[name], plan.trials,
-        session_facts(log), _cases_of(log, plan, name))
+        session_facts(log, name), _cases_of(log, plan, name))
 
 
 def system_in(log: TrialLog, system: str | None) -> str:
@@ -53,9 +53,11 @@ def system_in(log: TrialLog, system: str | None) -> str:
     return system
 
 
-def session_facts(log: TrialLog) -> tuple[SessionFacts, ...]:
-    """What is known of each session, in order."""
-    return tuple(_session_of(session) for session in log.begun())
+def session_facts(log: TrialLog, system: str | None = None) -> tuple[SessionFacts, ...]:
+    """What is known of each session, in order; in a log of several systems, of those that `system` answered in."""
+    sessions = log.begun()
+    own = [one for one in sessions if system in one.systems] if len(log.planned().systems) > 1 else []
+    return tuple(_session_of(session) for session in own or sessions)
 
 
 def _session_of(session: SessionSummary) -> SessionFacts:

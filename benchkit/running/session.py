@@ -40,6 +40,7 @@ from benchkit.running.plan import (
     work_left,
 )
 from benchkit.systems.keeping import kept_of
+from benchkit.systems.loading import is_baseline
 from benchkit.systems.system import Loaded
 from benchkit.trial_log.lines import (
     LoadedLine,
@@ -96,7 +97,7 @@ def _record_open(order: Order, found: TrialLog | None, surrounds: Surrounds) -> 
             timeout_s=order.timeout_s, budget_s=order.budget.seconds, pid=os.getpid(),
             trace_damage=order.companion.begin(writer.session, log) if order.companion else None,
             shard=order.selection.shard)
-        _say_what_differs(log, session, surrounds.say)
+        _say_what_differs(log, session, frozenset(order.systems), surrounds.say)
         log = writer.begin(session, log)
         with _stop_line(writer, surrounds) as ending:
             ended = _run_session(order, _Ground(plan, answering, log, changes), writer, surrounds)
@@ -266,17 +267,22 @@ def _say_other_context(ground: _Ground, loaded: Loaded, say: Callable[[str], Non
             f"{loaded.context_length} now; texts may differ, and the report says so")
 
 
-def _say_what_differs(log: TrialLog, now: SessionLine, say: Callable[[str], None]) -> None:
-    """A warning where this session's circumstances differ from those of the session before."""
-    if not log.sessions:
+def _say_what_differs(log: TrialLog, now: SessionLine, systems: frozenset[str], say: Callable[[str], None]) -> None:
+    """A warning where this session's circumstances differ from those of the last one that the same systems answered in.
+
+    Baselines have no server, so they make no difference between sessions, and alone none between servers.
+    """
+    models = {name for name in systems if not is_baseline(name)}
+    before = next((one.line for one in reversed(log.sessions) if one.trials and models == {
+        name for name in one.systems if not is_baseline(name)}), None)
+    if before is None:
         return
-    before = log.sessions[-1].line
     pairs: list[tuple[str, JSON, JSON]] = [("hardware", before.hardware, now.hardware)]
     pairs += [(key.replace("_", " "), before.environment.get(key), now.environment.get(key))
-              for key in ("server", "server_version")]
+              for key in ("server", "server_version") if models]
     for what, was, is_now in pairs:
         if was != is_now:
-            say(f"the {what} was {_told(was)} in the last session and is {_told(is_now)} now; latencies and texts "
+            say(f"the {what} was {_told(was)} in an earlier session and is {_told(is_now)} now; latencies and texts "
                 f"may differ, and the report says so")
 
 

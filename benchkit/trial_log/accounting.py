@@ -7,7 +7,7 @@ any other is refused. What does not live here: opening files (raw_lines.py, read
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
@@ -38,8 +38,8 @@ from benchkit.trial_log.raw_lines import line_and_place, where_in
 class SessionSummary:
     """One session: its first line, what it loaded, how it ended, and what it recorded.
 
-    `loaded` is None if no model was loaded, `stop` if there was no orderly end. `trials` counts its trial lines;
-    `furthest` is the last position in the order of the plan that it recorded, -1 for none.
+    `loaded` is None if no model was loaded, `stop` if there was no orderly end. `trials` counts its trial lines, which
+    are of `systems`; `furthest` is the last position in the order of the plan that it recorded, -1 for none.
     """
 
     id: str
@@ -48,6 +48,7 @@ class SessionSummary:
     stop: StopLine | None
     trials: int
     furthest: int
+    systems: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -62,6 +63,7 @@ class _Tally:
     stop: StopLine | None = None
     trials: int = 0
     furthest: int = -1
+    systems: set[str] = field(default_factory=set)
 
 
 class Accounting:
@@ -85,7 +87,8 @@ class Accounting:
     def sessions(self) -> tuple[SessionSummary, ...]:
         """The sessions whose first line counts, in the order of the log."""
         return tuple(
-            SessionSummary(tally.id, tally.line, tally.loaded, tally.stop, tally.trials, tally.furthest)
+            SessionSummary(tally.id, tally.line, tally.loaded, tally.stop, tally.trials, tally.furthest,
+                           frozenset(tally.systems))
             for tally in self._tallies.values() if tally.line)
 
     def take(self, offset: int, length: int, data: bytes | None) -> bool:
@@ -145,6 +148,7 @@ class Accounting:
         is_cold = self._seen_by[column] != tally.number
         self._seen_by[column] = tally.number
         tally.trials += 1
+        tally.systems.add(glimpse.system)
         tally.furthest = max(tally.furthest, position)
         self.table.record(position, CellFacts(self._offset, glimpse.attempt, glimpse.error_type, is_cold))
         return True
