@@ -115,9 +115,12 @@ def main(argv: "list[str] | None" = None) -> int:
 
 def judge_run(options: argparse.Namespace) -> int:
     """`run`: a replay is judged, any other system recorded first."""
+    from benchkit.disk.outputs import refuse_misnamed
     from benchkit.recordings.replay import is_replay
     from benchkit.recordings.run_record_writing import keep_run_record
 
+    if options.out is not None:
+        refuse_misnamed("--out", options.out)
     options.system = options.system or door.DEFAULT_SYSTEM
     record, out = replayed(options) if is_replay(options.system) else recorded(options)
     tally = keep_run_record(out, record)
@@ -267,11 +270,13 @@ def rules_of(options: argparse.Namespace) -> "Rules":
 
 def write_gate(options: argparse.Namespace, side: "SideBySide", gate: "Gate") -> None:
     """The answer as JSON, whole or not at all."""
+    from benchkit.disk.outputs import refuse_misnamed
     from benchkit.disk.whole_files import refuse_other, write_whole
     from benchkit.reports.wire import file_bytes
     from benchkit.reports.wire_pairs import gate_fields
 
     refuse_other(options.out, "gate")
+    refuse_misnamed("--out", options.out)
     write_whole(path_of(options.out), [file_bytes(gate_fields(side, side.pairs[0], gate))])
 
 

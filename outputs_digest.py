@@ -108,7 +108,16 @@ def update(options: argparse.Namespace) -> int:
         before = read_book(book) if book.exists() else ()
         keep_book(book, added(book, before, entry))
     door.put(f"{book}: entry {len(before) + 1}, {entry.label}: {', '.join(entry.logs)}\n")
+    apart = [name for name in entry.logs if not log_beside(book, name).is_file()]
+    if apart:
+        door.say(f"{book}: --check looks for logs beside it, and in {book.resolve().parent} there is no "
+                 f"{', '.join(f'{name}.jsonl' for name in apart)}")
     return door.DONE
+
+
+def log_beside(book: "Path", name: str) -> "Path":
+    """Where `--check` looks for the log of an entry."""
+    return book.parent / f"{name}.jsonl"
 
 
 def recordings_of(options: argparse.Namespace) -> "dict[str, Recording]":
@@ -167,7 +176,12 @@ def check(options: argparse.Namespace) -> int:
                        f"{shell_word(str(book))} --label TEXT")
     checks = []
     for name in names_in(entries):
-        digests = digests_of(recording_in(book.parent / f"{name}.jsonl", options))
+        path = log_beside(book, name)
+        if not path.exists():
+            raise Unusable(f"{path}: there is no such file; --check looks for the logs of {book} beside it, in "
+                           f"{book.resolve().parent}; put the log there, or compare it where it is: "
+                           f"python3 outputs_digest.py --compare {shell_word(f'{book}#LABEL')} LOG")
+        digests = digests_of(recording_in(path, options))
         checks.append(check_log(name, digests, entries))
         door.put(check_text(checks[-1]) + "\n")
     return door.DONE if all(one.equal for one in checks) else door.NO

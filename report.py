@@ -87,11 +87,12 @@ def report(options: argparse.Namespace) -> int:
 def refuse_outputs(outputs: "Mapping[str, str]", runs: "Sequence[str]") -> None:
     """Raise Unusable where a file that was asked for would be written over a run, another output, or a stranger."""
     if outputs:
-        from benchkit.disk.outputs import refuse_shared, refuse_unlike
+        from benchkit.disk.outputs import refuse_misnamed, refuse_shared, refuse_unlike
         from benchkit.reports.files import FORMATS
         refuse_shared(outputs, runs)
         for flag, path in outputs.items():
             refuse_unlike(path, FORMATS[flag].start, FORMATS[flag].kind)
+            refuse_misnamed(flag, path)
 
 
 def reports_of(paths: "Sequence[str]") -> "list[RunReport]":

@@ -190,7 +190,8 @@ class WhatCannotBeCompared(Comparing):
                 (("base.json", "base.json", "--max-drop", "-1"), "--max-drop"),
                 (("base.json", "base.json", "--max-drop", "nan"), "--max-drop"),
                 (("base.json", "base.json", "--colour"), "--colour"),
-                (("base.json", "base.json", "--out", "base.json"), "--out base.json: this is one of the two")):
+                (("base.json", "base.json", "--out", "base.json"), "--out base.json: this is one of the two"),
+                (("base.json", "base.json", "--out", "gate.html"), "that ends in .html is for report.py --html")):
             with self.subTest(flags=flags):
                 self.refused(typed_in(self.folder, "harness.py", "compare", *flags), words)
 

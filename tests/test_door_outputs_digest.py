@@ -113,7 +113,19 @@ class KeepingAndChecking(AtTheDoor):
     def test_a_log_that_is_not_beside_the_file_is_refused(self) -> None:
         self.keep("robot.jsonl", "first")
         self.log.unlink()
-        self.refused(self.digest("--check", "recordings.json"), "robot.jsonl: there is no such file")
+        told = self.digest("--check", "recordings.json")
+        self.refused(told, "robot.jsonl: there is no such file; --check looks for the logs of recordings.json beside")
+        self.assertIn("python3 outputs_digest.py --compare 'recordings.json#LABEL' LOG", told.stderr)
+
+    def test_an_entry_whose_log_is_not_beside_the_file_is_kept_and_where_check_looks_is_said(self) -> None:
+        told = self.digest("robot.jsonl", "--update", "kept/recordings.json", "--label", "first")
+        self.assertEqual((0, "kept/recordings.json: entry 1, first: robot\n"), (told.code, told.stdout))
+        self.assertEqual(1, told.stderr.count("\n"))
+        self.assertIn(f"--check looks for logs beside it, and in {(self.folder / 'kept').resolve()} there is no "
+                      "robot.jsonl", told.stderr)
+        self.refused(self.digest("--check", "kept/recordings.json"), "put the log there, or compare it where it is")
+        shutil.copy(self.log, self.folder / "kept")
+        self.assertEqual(0, self.digest("--check", "kept/recordings.json").code)
 
     def test_a_file_of_another_shape_is_refused(self) -> None:
         for text, words in (("{}", "recordings is missing"), ("[]", "not an object"), ("{", "not JSON"),

@@ -99,6 +99,21 @@ class WhatItWrites(DoorTest):
         self.assertTrue(self.outputs["--markdown"].read_bytes().startswith(b"## `worked`"))
 
 
+class NamesOfAnotherKind(DoorTest):
+    def test_a_name_of_another_kind_is_refused_with_the_flag_that_is_meant(self) -> None:
+        for flag, name, meant in (
+                ("--out", "two.html", "--html"), ("--out", "a.htm", "--html"), ("--out", "a.MD", "--markdown"),
+                ("--out", "a.csv", "--csv"), ("--out", "a.xml", "--junit"), ("--html", "a.json", "--out"),
+                ("--markdown", "a.html", "--html"), ("--junit", "a.csv", "--csv"), ("--csv", "a.xml", "--junit")):
+            with self.subTest(flag=flag, name=name):
+                path = self.folder / name
+                self.check_refused(call(self.run_file, flag, path), f"{flag} ", f"is for report.py {meant}; give that")
+                self.assertFalse(path.exists())
+        for flag, name in (("--out", "a.txt"), ("--markdown", "summary"), ("--html", "a.htm"), ("--csv", "a.tsv")):
+            with self.subTest(flag=flag, name=name):
+                self.assertEqual(0, call(self.run_file, flag, self.folder / name).code)
+
+
 class WhatOthersMakeOfIt(DoorTest):
     def test_github_finds_no_issue_and_nobody_to_mention_in_the_warnings(self) -> None:
         ids = ("#12 refund loop", "octo/repo#56", "GH-7", "@team")

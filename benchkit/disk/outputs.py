@@ -1,4 +1,5 @@
-"""Where an output may go: never onto an input or another output, and never onto a file of another kind.
+"""Where an output may go: never onto an input or another output, and never onto a file of another kind,
+or one that is named like it.
 
 What does not live here: writing it (whole_files.py).
 """
@@ -13,6 +14,9 @@ from benchkit.basics.errors import Unusable
 from benchkit.disk.whole_files import open_to_read, shown_path
 
 HEAD_BYTES = 200
+_FLAGS = {".json": "--out", ".html": "--html", ".htm": "--html", ".md": "--markdown", ".markdown": "--markdown",
+          ".xml": "--junit", ".csv": "--csv"}
+"""The flag of report.py that writes files of such names."""
 
 
 def refuse_shared(outputs: Mapping[str, str], inputs: Iterable[str]) -> None:
@@ -25,6 +29,15 @@ def refuse_shared(outputs: Mapping[str, str], inputs: Iterable[str]) -> None:
     for (flag, path), (other_flag, other) in combinations(outputs.items(), 2):
         if is_same_file(path, other):
             raise Unusable(f"{shown_path(other)}: {flag} and {other_flag} name one file; give one of them another name")
+
+
+def refuse_misnamed(flag: str, path: str) -> None:
+    """Raise Unusable where a name ends as those of another kind of report do, with the flag that is meant."""
+    suffix = os.path.splitext(path)[1].lower()
+    meant = _FLAGS.get(suffix, flag)
+    if meant != flag:
+        raise Unusable(f"{flag} {shown_path(path)}: a name that ends in {suffix} is for report.py {meant}; give that "
+                       "flag, or another name")
 
 
 def is_same_file(path: str, other: str) -> bool:
