@@ -93,7 +93,7 @@ def _asked_again(ended: Ended) -> str:
 def _to_go_on(order: Order, left: int, can_retry: bool) -> dict[str, Command | str]:
     commands: dict[str, Command | str] = {}
     if left:
-        commands["go on"] = order.command.without("--case")
+        commands["go on"] = order.command.without("--case").minus("--retry-errors")
     if can_retry:
         commands["try errors again"] = order.command.plus("--retry-errors")
     return commands
