@@ -360,12 +360,13 @@ def merge_shards(options: argparse.Namespace) -> int:
 
 def draw_again(options: argparse.Namespace) -> int:
     """`report`: judge what is there, and draw the board."""
+    from benchkit.basics.clock import Clock
     from benchkit.basics.command import shell_word
     from benchkit.basics.errors import Unusable
     from benchkit.boards.batch import PUBLISHED
     from benchkit.boards.batch_folders import find_batch, newest
     from benchkit.boards.batch_log import unmerged_line
-    from benchkit.boards.choosing_batch import questions_of, refuse_blocked, tell_passed_over
+    from benchkit.boards.choosing_batch import questions_of, refuse_blocked, tell_how_chosen
     from benchkit.boards.job_pack import pack_of_batch
     from benchkit.boards.publish import reasons_not_published
     from benchkit.boards.settling import examine, settle
@@ -375,7 +376,7 @@ def draw_again(options: argparse.Namespace) -> int:
     if found is None:
         raise Unusable(f"job {name} has no batch yet; python3 board.py run {shell_word(options.job)} makes one")
     if options.batch is None:
-        tell_passed_over(runs(), found, door.say)
+        tell_how_chosen(runs(), found, Clock(), door.say)
     refuse_blocked(found)
     pack = pack_of_batch(found, door.folders())
     if found.batch.status == PUBLISHED and not options.accept_altered:

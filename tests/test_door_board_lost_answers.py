@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import unittest
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,21 @@ class ABlockedBatch(BoardDoor):
                 self.assertEqual(0, told.code, told.stderr)
                 self.assertIn(f"{blocked.name} is blocked by the batch gate, and passed over for", told.stderr)
                 self.assertIn(good.name, told.stdout)
+
+class ABatchOfAWrongClock(BoardDoor):
+    def test_one_that_is_still_to_come_is_not_taken_for_the_newest_without_a_word(self) -> None:
+        self.well("run jobs/tiny.toml --limit 5")
+        now = self.batch()
+        ahead = now.rename(now.with_name("99991231T235959Z"))
+        for command, is_told in (("run jobs/tiny.toml", True), ("report jobs/tiny.toml", True),
+                                 (f"report jobs/tiny.toml --batch {ahead.name}", False)):
+            with self.subTest(command):
+                told = self.type(command)
+                self.assertEqual(0, told.code, told.stderr)
+                self.assertEqual(is_told, f"{ahead.name} is taken for the newest, but" in told.stderr, told.stderr)
+        soon = (datetime.now(UTC) + timedelta(hours=20)).strftime("%Y%m%dT%H%M%SZ")
+        ahead.rename(ahead.with_name(soon))
+        self.assertNotIn("taken for the newest", self.type("report jobs/tiny.toml").stderr)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from typing import Any
 
 from benchkit.basics.errors import Interrupted, Surroundings
 
-_FIRST_S, _END_S = -62_135_596_800.0, 253_402_300_800.0
+_FIRST_S, END_S = -62_135_596_800.0, 253_402_300_800.0
 """The beginnings of the years 1 and 10000."""
 
 
@@ -33,7 +33,7 @@ class Clock:
 
 def stamp_of(seconds: float) -> str:
     """Seconds since 1970 as UTC with milliseconds and Z. Raises Surroundings for a time that no file can hold."""
-    if not _FIRST_S <= seconds < _END_S:
+    if not _FIRST_S <= seconds < END_S:
         raise Surroundings("the clock of this machine stands before the year 1 or behind the year 9999, and every line "
                            "has a time; set it, and the same command goes on")
     milliseconds = int(seconds * 1000)

@@ -10,12 +10,14 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchkit.basics.clock import END_S, stamp_of
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
 from benchkit.boards.batch import BATCH, BLOCKED, CASES, PUBLISHED, Batch, FoundBatch, read_batch, write_batch
 from benchkit.boards.questions import Questions, write_questions
 from benchkit.disk.whole_files import make_new_folder, shown_path
 
+_DAY_S = 86400.0
 _STAMP = re.compile(r"(\d{8}T\d{6}Z)(?:-(\d{1,6}))?")
 
 
@@ -45,7 +47,7 @@ def make_batch_folder(runs: Path, job: str, stamp: str) -> Path:
 
     Raises Surroundings or Unusable where none can be made.
     """
-    name = re.sub(r"[-:]|\.\d+", "", stamp)
+    name = _folder_stamp(stamp)
     number = 1
     while True:
         folder = runs / job / (name if number == 1 else f"{name}-{number}")
@@ -83,6 +85,15 @@ def passed_over(runs: Path, found: FoundBatch) -> tuple[FoundBatch, ...]:
     folders = _folders(runs / found.batch.job.name)
     newer = folders[folders.index(found.folder) + 1:] if found.folder in folders else []
     return tuple(one for one in map(read_batch, reversed(newer)) if one.batch.status == BLOCKED)
+
+
+def is_ahead(found: FoundBatch, wall: float) -> bool:
+    """Whether a batch was begun over a day behind now (`wall`, seconds since 1970): one of the two clocks was wrong."""
+    return found.folder.name > _folder_stamp(stamp_of(min(wall + _DAY_S, END_S - 1)))
+
+
+def _folder_stamp(stamp: str) -> str:
+    return re.sub(r"[-:]|\.\d+", "", stamp)
 
 
 def _newest(runs: Path, job: str, without: tuple[str, ...]) -> FoundBatch | None:

@@ -10,12 +10,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchkit.basics.clock import signals_as_wish
+from benchkit.basics.clock import Clock, signals_as_wish
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
 from benchkit.basics.names import cases_named
 from benchkit.boards.batch import BLOCKED, CASES, PUBLISHED, RESPONSES, FoundBatch, new_batch
-from benchkit.boards.batch_folders import find_batch, newest, newest_open, passed_over, rebuild_batch, start_batch
+from benchkit.boards.batch_folders import (
+    find_batch,
+    is_ahead,
+    newest,
+    newest_open,
+    passed_over,
+    rebuild_batch,
+    start_batch,
+)
 from benchkit.boards.batch_log import log_of
 from benchkit.boards.batch_shards import one_at_a_time, shards_in
 from benchkit.boards.job import FromPack, Job
@@ -60,11 +68,11 @@ def batch_for(wanted: Wanted, job: Job, pack: Pack, edges: Edges) -> FoundBatch:
         raise Unusable(f"--regen: job {job.name} has its questions reworded by nobody (key reword)")
     if wanted.fresh:
         return _begun(wanted, job, pack, edges)
-    found = _found(wanted, job, edges.say)
+    found = _found(wanted, job, edges)
     if found is None:
         # who starts at the same time, be it another shard, goes on with the same batch
         with one_at_a_time(wanted.runs / job.name, edges.say):
-            found = _found(wanted, job, edges.say)
+            found = _found(wanted, job, edges)
             if found is None:
                 return _begun(wanted, job, pack, edges)
     refuse_other_world(found, job, pack, wanted.command)
@@ -115,19 +123,22 @@ def refuse_published(found: FoundBatch) -> None:
         raise Unusable(f"{shown_path(found.folder)} is published, and stays as it is; begin another batch with --fresh")
 
 
-def tell_passed_over(runs: Path, found: FoundBatch | None, say: Callable[[str], None]) -> None:
-    """Say which newer batches are not the one to go on with, for the gate blocked them."""
+def tell_how_chosen(runs: Path, found: FoundBatch | None, clock: Clock, say: Callable[[str], None]) -> None:
+    """Say what is odd about the batch that is taken for the newest: others are blocked, or its time is to come."""
     if found is None:
         return
+    if is_ahead(found, clock.wall()):
+        say(f"{shown_path(found.folder)} is taken for the newest, but by the clock of this machine its time is still "
+            "to come: the clock is wrong now, or was then; --batch names another one")
     for blocked in passed_over(runs, found):
         say(f"{shown_path(blocked.folder)} is blocked by the batch gate, and passed over for "
             f"{shown_path(found.folder)}")
 
 
-def _found(wanted: Wanted, job: Job, say: Callable[[str], None]) -> FoundBatch | None:
+def _found(wanted: Wanted, job: Job, edges: Edges) -> FoundBatch | None:
     if wanted.batch is None:
         there = newest_open(wanted.runs, job.name)
-        tell_passed_over(wanted.runs, there, say)
+        tell_how_chosen(wanted.runs, there, edges.clock, edges.say)
         if there is None:
             _refuse_only_published(wanted, job)
         return there
