@@ -119,12 +119,13 @@ def compared(runs: "Sequence[RunReport]", margin: "float | None") -> "SideBySide
 
 
 def write_files(outputs: "Mapping[str, str]", runs: "Sequence[RunReport]", side: "SideBySide | None") -> None:
-    """The files that were asked for, each whole or not at all."""
+    """The files that were asked for, each whole or not at all; a line on stderr names each."""
     if outputs:
         from benchkit.disk.whole_files import write_whole
         from benchkit.reports.files import FORMATS, Contents
         for flag, path in outputs.items():
             write_whole(path, FORMATS[flag].render(Contents(runs, side)))
+            door.say(f"written: {path} ({FORMATS[flag].kind})")
 
 
 def case_texts(runs: "Sequence[RunReport]", case_id: str, paint: "Paint") -> str:

@@ -92,7 +92,8 @@ class TheWholeRiver(River):
                 ("bench.py", f"--log recorded/keywords.jsonl --convert {out}/keywords.json"),
                 ("harness.py", f"run --system replay:{out}/keywords.json --out {out}/runs/keywords.json"),
                 ("report.py", f"{out}/runs/keywords.json --out {out}/report.json"))]
-            self.assertEqual([(0, "")] * 3, [(one.code, one.stderr) for one in told])
+            self.assertEqual([(0, ""), (0, ""), (0, f"written: {out}/report.json (report)\n")],
+                             [(one.code, one.stderr) for one in told])
             folder = self.folder / out
             results.append(((folder / "keywords.json").read_bytes(),
                             json.dumps(without_description(self.json(f"{out}/runs/keywords.json"))),

@@ -270,7 +270,7 @@ class SeveralRunsAtTheReport(Comparing):
         self.write("base", BETTER)
         self.write("other", {"else": "+-"})
         told = typed_in(self.folder, "report.py", "base.json", "other.json", "--out", "report.json")
-        self.assertEqual((0, ""), (told.code, told.stderr))
+        self.assertEqual((0, "written: report.json (report)\n"), (told.code, told.stderr))
         self.assertIn("other and base are not compared: they have no case in common", told.stdout)
         self.assertIn("== other: toys:robot", told.stdout)
         report = json.loads((self.folder / "report.json").read_bytes())

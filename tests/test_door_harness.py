@@ -67,7 +67,8 @@ class Running(AtTheDoor):
                 one, other = (typed_in(self.folder, *(word.format(f"runs/whole{suffix}") for word in words))
                               for suffix in (".json", ".jsonl"))
                 self.assertEqual((one.code, one.stdout, one.stderr),
-                                 (other.code, other.stdout.replace(".jsonl", ".json"), other.stderr))
+                                 (other.code, other.stdout.replace(".jsonl", ".json"),
+                                  other.stderr.replace(".jsonl", ".json")))
         for suffix in (".csv", ".html", ".xml", ".md", ".report"):
             with self.subTest(suffix):
                 self.assertEqual((self.folder / "runs" / f"whole.json{suffix}").read_bytes(),

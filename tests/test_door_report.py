@@ -42,7 +42,7 @@ class WhatItShows(ReportDoorTest):
     def test_out_writes_the_json_and_the_text_is_printed_all_the_same(self) -> None:
         out = self.folder / "report.json"
         done = call(self.run_file, "--out", out)
-        self.assertEqual((done.code, done.stderr), (0, ""))
+        self.assertEqual((done.code, done.stderr), (0, f"written: {out} (report)\n"))
         self.assertEqual(done.stdout, call(self.run_file).stdout)
         self.assertEqual(out.read_bytes(), report_bytes([report_of(record(WORKED_SUITE), "worked")]))
 

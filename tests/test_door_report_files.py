@@ -52,12 +52,14 @@ class WhatItWrites(DoorTest):
         for flag, data in expected.items():
             with self.subTest(flag=flag):
                 done = call(self.run_file, flag, self.outputs[flag])
-                self.assertEqual((done.code, done.stderr), (0, ""))
+                self.assertEqual((done.code, done.stderr),
+                                 (0, f"written: {self.outputs[flag]} ({FORMATS[flag].kind})\n"))
                 self.assertEqual(self.outputs[flag].read_bytes(), data)
 
     def test_all_files_at_once_and_the_text_all_the_same(self) -> None:
         done = call(self.run_file, *self.flags())
-        self.assertEqual((done.code, done.stderr), (0, ""))
+        self.assertEqual((0, [f"written: {path} ({FORMATS[flag].kind})" for flag, path in self.outputs.items()]),
+                         (done.code, done.stderr.splitlines()))
         self.assertEqual(done.stdout, call(self.run_file).stdout)
         self.assertEqual(self.written().keys(), NAMES.keys())
 

@@ -30,7 +30,7 @@ class PrintedTest(ReportDoorTest):
         paths = [self.write(f"run{number}", run) for number, run in enumerate(runs)]
         files = {name: self.folder / f"report.{name}" for name in FORMATS}
         told = call(*paths, *flags, *(part for name, path in files.items() for part in (f"--{name}", path)))
-        self.assertEqual((0, ""), (told.code, told.stderr))
+        self.assertEqual((0, len(files)), (told.code, told.stderr.count("written: ")), told.stderr)
         return {"text": told.stdout,
                 **{name: html.unescape(path.read_text(encoding="utf-8")) for name, path in files.items()}}
 

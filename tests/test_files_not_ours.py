@@ -69,12 +69,13 @@ class Logs(River):
     def test_outputs_take_the_place_of_links_and_what_these_lead_to_stays(self) -> None:
         self.well(f"{self.RUN} --log recorded/keywords.jsonl")
         self.well("harness.py run --system replay:recorded/keywords.json --out runs/a.json")
+        (self.folder / "keywords.jsonl").write_bytes((self.folder / "recorded/keywords.jsonl").read_bytes())
         outputs = {
             "bench.py --log recorded/keywords.jsonl --convert out": "recorded/keywords.json",
             "harness.py run --system replay:recorded/keywords.json --out out": "runs/a.json",
             "harness.py compare runs/a.json runs/a.json --out out": None,
             "report.py runs/a.json --out out": None, "report.py runs/a.json --html out": None,
-            "outputs_digest.py recorded/keywords.jsonl --update out --label x": None,
+            "outputs_digest.py keywords.jsonl --update out --label x": None,
         }
         for command, kind in outputs.items():
             for link in (Path.symlink_to, Path.hardlink_to):
@@ -202,9 +203,9 @@ class Digests(River):
         self.assertNotIn("book.json.lock", self.files())
 
     def test_a_lock_file_that_is_somebody_s_is_not_removed(self) -> None:
-        (self.folder / "book.json.lock").write_bytes(b"mine")
-        self.well("outputs_digest.py recorded/keywords.jsonl --update book.json --label x")
-        self.assertEqual(b"mine", (self.folder / "book.json.lock").read_bytes())
+        (self.folder / "recorded/book.json.lock").write_bytes(b"mine")
+        self.well("outputs_digest.py recorded/keywords.jsonl --update recorded/book.json --label x")
+        self.assertEqual(b"mine", (self.folder / "recorded/book.json.lock").read_bytes())
 
     def test_no_text_of_a_stranger_s_file_reaches_the_terminal_as_it_is(self) -> None:
         bad = "\x1b]0;owned\x07\x1b[2J\u202egood\x9b31m"

@@ -344,7 +344,7 @@ class TheFlag(unittest.TestCase):
     def test_report_html_writes_the_page_and_still_prints_the_text(self) -> None:
         told = typed_in(self.folder, "report.py", "first.json", "second.json", "--margin", "0.05",
                         "--html", "page.html")
-        self.assertEqual((told.code, told.stderr), (0, ""))
+        self.assertEqual((told.code, told.stderr), (0, "written: page.html (page of a report)\n"))
         self.assertTrue(told.stdout.startswith("Side by side\n"))
         self.assertEqual((self.folder / "page.html").read_text(encoding="utf-8"),
                          page_of(tagged(), other(), margin=Fraction(1, 20)))
