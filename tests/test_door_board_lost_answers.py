@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import json
+import os
 import unittest
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from tests.board_door import GATE, BoardDoor
 
@@ -114,6 +116,26 @@ class ABatchOfAWrongClock(BoardDoor):
         soon = (datetime.now(UTC) + timedelta(hours=20)).strftime("%Y%m%dT%H%M%SZ")
         ahead.rename(ahead.with_name(soon))
         self.assertNotIn("taken for the newest", self.type("report jobs/tiny.toml").stderr)
+
+class WhatASystemSaysOfItsRetries(BoardDoor):
+    def test_as_much_of_it_is_kept_as_can_be_meant_and_no_key(self) -> None:
+        said = ("ErrorFacts('Timeout', 'for ' + os.environ['MY_API_KEY'] + 'm' * 10**7, os.environ['MY_API_KEY'])",
+                "float('nan'), 10**400, float('-inf')")
+        robots = self.home / "robots.py"
+        text = robots.read_text("utf-8").replace("values import", "values import ErrorFacts, Failure,")
+        robots.write_text(text.replace("latency_s=0.25)", f"latency_s=0.25, retried=(Failure({', '.join(said)}),))"),
+                          encoding="utf-8")
+        with mock.patch.dict(os.environ, MY_API_KEY="sesame-0123456789"):
+            self.well("run jobs/tiny.toml")
+        trace = (self.batch() / "trace.jsonl").read_text("utf-8")
+        self.assertNotIn("sesame", trace)
+        kept = [line["data"] for line in map(json.loads, trace.splitlines()) if line.get("type") == "assistant/attempt"]
+        self.assertTrue(kept)
+        for one in kept:
+            self.assertEqual("for [secret]" + "m" * 1988, one["message"])
+            self.assertEqual((None, None, 0, 0.0), tuple(one[name] for name in ("text", "latency_s", "retries",
+                                                                                "waited_s")))
+        self.well("report jobs/tiny.toml")
 
 
 if __name__ == "__main__":

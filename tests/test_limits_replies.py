@@ -5,6 +5,7 @@ What does not live here: what servers do to a connection (test_hostile_servers.p
 from __future__ import annotations
 
 import json
+import re
 import time
 import unittest
 from collections.abc import Mapping
@@ -174,6 +175,10 @@ class OfOnesOwn(River):
                     (self.folder / "recorded" / "x.jsonl").unlink()
         told = self.run_with("pass\n    def open(self): raise GeneratorExit\n    def other(self):")
         self.assertEqual((2, 1), (told.code, told.stderr.count("\n")), told.stderr)
+
+    def test_a_long_reason_to_stop_leaves_room_for_the_reason(self) -> None:
+        told = self.run_with("raise TrialError('ServerError', 'x', stops='s' * 10**6)", "--log recorded/x.jsonl")
+        self.assertEqual((3, "s" * 1000), (told.code, "".join(re.findall("s{9,}", told.stderr))), told.stderr[:300])
 
     def test_values_of_its_own_classes_are_kept_as_those_of_python(self) -> None:
         own = ("\n            class Text(str):\n                def __len__(self): raise ValueError('len')"

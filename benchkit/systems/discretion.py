@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from benchkit.basics.errors import Interrupted, KitError, TrialError
 from benchkit.basics.hiding import Hidden, secrets_in
-from benchkit.basics.values import JSON, Reply, Request
+from benchkit.basics.values import JSON, Failure, Reply, Request
 from benchkit.systems.system import Loaded, System, SystemOptions
 
 
@@ -54,7 +54,7 @@ class DiscreetSystem:
         if any(self.hidden.is_in(text or "") for text in (reply.output, reply.reasoning, reply.finish)):
             raise TrialError("BadReply", "the reply repeats a key of the environment: nothing of it is kept",
                              latency_s=reply.latency_s, retries=reply.retries, waited_s=reply.waited_s)
-        return reply
+        return replace(reply, retried=_tried(self.hidden, reply.retried))
 
     def close(self) -> None:
         """Let go."""
@@ -73,12 +73,19 @@ def _discreetly(hidden: Hidden) -> Iterator[None]:
         error.stops = None if error.stops is None else hidden.text(error.stops)
         error.stops_in_a_row = None if error.stops_in_a_row is None else hidden.text(error.stops_in_a_row)
         error.partial = None if hidden.is_in(error.partial or "") else error.partial
+        error.retried = _tried(hidden, error.retried)
         raise
     except Interrupted:
         raise
     except KitError as error:
         error.args = tuple(_without(hidden, given) for given in error.args)
         raise
+
+
+def _tried(hidden: Hidden, tried: tuple[Failure, ...]) -> tuple[Failure, ...]:
+    return tuple(replace(one, error=replace(
+        one.error, message=hidden.text(one.error.message),
+        partial=None if hidden.is_in(one.error.partial or "") else one.error.partial)) for one in tried)
 
 
 def _without(hidden: Hidden, given: Any) -> Any:

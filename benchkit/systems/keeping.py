@@ -12,15 +12,15 @@ from typing import TypeVar
 
 from benchkit.basics.canonical import canonical
 from benchkit.basics.errors import TrialError
-from benchkit.basics.values import Message, Reply, Request, Timings, Usage
+from benchkit.basics.values import ErrorFacts, Failure, Message, Reply, Request, Timings, Usage
 from benchkit.network.asking import MOST_TEXT_BYTES, too_large
 from benchkit.systems.system import Loaded, System
 
 MOST_COUNT = 10**12
 """Of tokens and retries."""
 MOST_SECONDS = 1e9
-MOST_FINISH, MOST_MESSAGE = 200, 2000
-"""Letters of the word that ends a reply, and of what is told of an error."""
+MOST_FINISH, MOST_MESSAGE, MOST_SENTENCE = 200, 2000, 1000
+"""Letters of the word that ends a reply, of what is told of an error, and of why a run ends: the way on follows it."""
 MOST_DETAILS_BYTES = 64 * 1024
 MOST_LETTERS_A_TOKEN, FEWEST_LETTERS = 16, 2000
 """No tokenizer makes so few tokens of a longer text. English has 4 to 5 letters a token, and half as many again where
@@ -52,7 +52,7 @@ def answered(system: System, request: Request) -> Reply:
         timings=Timings(**{one.name: known(getattr(reply.timings, one.name), MOST_SECONDS)
                            for one in fields(Timings)}),
         latency_s=known(reply.latency_s, MOST_SECONDS), retries=known(reply.retries, MOST_COUNT) or 0,
-        waited_s=known(reply.waited_s, MOST_SECONDS) or 0.0)
+        waited_s=known(reply.waited_s, MOST_SECONDS) or 0.0, retried=tuple(map(_tried, reply.retried)))
 
 
 def kept_of(loaded: Loaded) -> Loaded:
@@ -83,8 +83,20 @@ def _letters_beyond(usage: Usage, messages: Sequence[Message]) -> int | None:
     return letters if letters > most else None
 
 
+def _tried(one: Failure) -> Failure:
+    """As much of a request before the last as is kept of the last."""
+    error = TrialError(one.error.type, one.error.message, one.error.partial, latency_s=one.latency_s,
+                       retries=one.retries, waited_s=one.waited_s)
+    _fit(error)
+    facts = ErrorFacts(error.type, error.message, error.partial)
+    return Failure(facts, error.latency_s, error.retries, error.waited_s)
+
+
 def _fit(error: TrialError) -> None:
     error.message = _cut(error.message, MOST_MESSAGE)
+    error.stops, error.stops_in_a_row = (
+        None if sentence is None else _cut(sentence, MOST_SENTENCE) for sentence in (error.stops, error.stops_in_a_row))
+    error.retried = tuple(map(_tried, error.retried))
     if error.partial is not None:
         error.partial = too_large(error.partial).partial
     error.latency_s = known(error.latency_s, MOST_SECONDS)
