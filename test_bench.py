@@ -345,8 +345,8 @@ class AgainstAServer(RiverWithServer):
         self.server.version = "0.33.0"
         told = self.type(self.bench("--hardware attic"))
         self.assertEqual(0, told.code)
-        self.assertRegex(told.stderr, r"\Athe hardware was desk in the last session and is attic now; [^\n]*\n"
-                                      r"the server version was 0\.32\.15 in the last session and is 0\.33\.0 now; "
+        self.assertRegex(told.stderr, r"\Athe hardware was desk in an earlier session and is attic now; [^\n]*\n"
+                                      r"the server version was 0\.32\.15 in an earlier session and is 0\.33\.0 now; "
                                       r"[^\n]*\n\Z")
 
     def test_five_empty_outputs_at_the_start_are_a_warning_even_when_quiet(self) -> None:
