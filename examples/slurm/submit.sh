@@ -24,4 +24,4 @@ tasks=$(((BASH_REMATCH[2] - BASH_REMATCH[1]) / ${BASH_REMATCH[4]:-1} + 1))
 mkdir -p recorded
 record=$(sbatch --parsable --array="$range" "$here/record.sbatch" "$out" "$@")
 merge=$(sbatch --parsable --dependency="afterany:$record" "$here/merge.sbatch" "$out" "$tasks")
-echo "$tasks tasks: job $record; the merge: job $merge"
+echo "job array of $tasks: job $record; the merge: job $merge"

@@ -82,7 +82,8 @@ run=(--system baselines:coin --trials 5)
 python3 bench.py "${run[@]}" --quiet --log recorded/one.jsonl >/dev/null
 
 for range in 1-4 0-2 10-30:10 7-7 1-6%2; do
-    out=recorded/array-${range//[^0-9]/-}
+    out=recorded/array-${range//[^0-9]/-}/run  # beside shards of another array of the same run, auto is refused
+    mkdir "${out%/run}"
     echo "--array=$range"
     examples/slurm/submit.sh "$range" "$out.jsonl" "${run[@]}"
     all_ended
