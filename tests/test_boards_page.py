@@ -113,7 +113,7 @@ class TheText(unittest.TestCase):
     def test_it_says_plainly_how_models_stand_to_baselines_and_where_they_are_weak(self) -> None:
         # their ranks meet at 2
         self.assertIn(f"It is left open whether a model reaches the best baseline: {MODEL} has 42.0\u00a0%, "
-                      "rank 2-4 against baselines:threshold has 62.0\u00a0%, rank 1-2.", self.text)
+                      "rank 2-4; baselines:threshold has 62.0\u00a0%, rank 1-2.", self.text)
         self.assertIn(f"{MODEL} is weakest in detection (42.0\u00a0%) and cause (49.0\u00a0%); its 34 answers: "
                       "under_way 22, none 6, unreadable 6.", self.text)
         only = tuple(one for one in self.board.ranking if one.is_baseline)

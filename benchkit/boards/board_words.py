@@ -250,7 +250,7 @@ def _against(models: Sequence[Standing], unjudged: Sequence[Standing], baseline:
         start = "Incomplete cells leave open whether a model reaches the best baseline"
     else:
         start = "It is left open whether a model reaches the best baseline"
-    return f"{start}: {_with_rank(model)} against {_with_rank(baseline)}."
+    return f"{start}: {_with_rank(model)}; {_with_rank(baseline)}."
 
 
 def _is_ahead(one: Standing, other: Standing) -> bool:
