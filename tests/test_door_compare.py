@@ -81,7 +81,8 @@ class TheAnswer(Comparing):
         told = self.compare(WORSE, {**BETTER, "case-0": "+++t"})
         self.check(told, 1, "refused (1 of 2 rules broken)")
         self.assertIn("  broken  1 of 32 trials of the candidate is incomplete: go on with them (bench.py --log LOG; "
-                      "--retry-errors for those that ended in an error) and judge again, or give --allow-incomplete",
+                      "--retry-errors for those that ended in an error, but a check that raised is to be mended) and "
+                      "judge again, or give --allow-incomplete",
                       " ".join(told.stdout.split()).replace("broken 1 of", "  broken  1 of"))
 
     def test_a_candidate_that_is_better_or_not_told_apart_is_exit_0(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import unittest
 from dataclasses import replace
 
-from benchkit.basics.values import Usage
+from benchkit.basics.values import ErrorFacts, Usage
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.cautions import Caution, session_differences, temperature_of
 from benchkit.reports.figures_as_text import spread
@@ -127,6 +127,14 @@ class IdenticalOutputs(unittest.TestCase):
         run = replace(changed(record({"A": "++"}), output="same"), trials=3, settings=WARM)
         run = replace(run, results=(*run.results, result("A", 3, "n")))
         self.assertIn("identical-outputs", cautions(run))
+
+    def test_an_output_that_a_check_could_not_judge_varies_as_well(self) -> None:
+        run = replace(changed(record({"A": "++"}), output="same"), trials=3, settings=WARM)
+        raised = replace(result("A", 3, "t"), error=ErrorFacts("CheckError", "label raised ValueError"))
+        for output, is_copy in (("same", True), ("another", False)):
+            with self.subTest(output=output):
+                found = cautions(replace(run, results=(*run.results, replace(raised, output=output))))
+                self.assertEqual(is_copy, "identical-outputs" in found)
 
     def test_the_temperature_is_found_among_settings_and_their_options(self) -> None:
         for settings, temperature in (

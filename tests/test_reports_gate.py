@@ -200,8 +200,8 @@ class ItsText(unittest.TestCase):
             "  broken  mean pass^1 changed by -30.0 points over 20 cases, sign-flip p 0.0312: a fall by more than",
             "          0.0 points with p below 0.05",
             "  broken  1 of 21 trials of the candidate is incomplete: go on with them (bench.py --log LOG;",
-            "          --retry-errors for those that ended in an error) and judge again, or give",
-            "          --allow-incomplete",
+            "          --retry-errors for those that ended in an error, but a check that raised is to be mended)",
+            "          and judge again, or give --allow-incomplete",
             "  broken  6 cases of 20 passed every time and do not any more (c00, c01, c02, c03, c04 and 1 more)",
             "  aside   1 case of the candidate only, left out of the figures: new", ""], lines[:9])
 

@@ -22,7 +22,7 @@ class CaseTally:
     """One case.
 
     `marks` has one of MARKS for each planned trial. `failures` names only the most frequent reason. `has_one_output`:
-    there is a trial that did not end in an error, and all such trials gave the same. `seeds_ascend`: each seed is
+    there is a trial that gave an output, judged or not, and all such trials gave the same. `seeds_ascend`: each seed is
     above the one before. `microseconds` are those of all trials together, None where no latency is known.
     """
 
@@ -51,7 +51,7 @@ class CaseCount:
         """One trial."""
         self.failures.take(result)
         self._marks.append(_CODES[result.verdict])
-        if result.error is None:
+        if result.error is None or result.output is not None:  # a check that raises leaves the output
             self._take_output(result.output)
         self._falls |= self._last_seed is not None and result.seed <= self._last_seed
         self._last_seed = result.seed

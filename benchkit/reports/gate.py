@@ -205,8 +205,8 @@ def _incomplete(candidate: Totals, rules: Rules) -> RuleResult:
     elif rules.allow_incomplete:
         text += ", which --allow-incomplete allows"
     else:
-        text += (": go on with them (bench.py --log LOG; --retry-errors for those that ended in an error) and judge "
-                 "again, or give --allow-incomplete")
+        text += (": go on with them (bench.py --log LOG; --retry-errors for those that ended in an error, but a "
+                 "check that raised is to be mended) and judge again, or give --allow-incomplete")
     return RuleResult("incomplete", is_broken, text)
 
 
