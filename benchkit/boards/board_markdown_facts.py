@@ -88,7 +88,7 @@ def agreement_part(board: Board) -> Iterator[Markdown]:
             for one in board.agreements))
         yield paragraph(own(AGREEMENT))
     else:
-        yield paragraph(own("There is no model and no baseline that both answered a cell."))
+        yield paragraph(own("No cell was answered by a model and by a baseline to hold it against."))
 
 
 def systems_part(board: Board) -> Iterator[Markdown]:

@@ -109,7 +109,7 @@ def agreement_part(board: Board) -> Iterator[Html]:
         yield from bar_chart(titles, map(_agreement_bar, range(len(board.agreements)), [board] * len(board.agreements)))
         yield element("p", AGREEMENT, class_="quiet")
     else:
-        yield paragraph("There is no model and no baseline that both answered a cell.")
+        yield paragraph("No cell was answered by a model and by a baseline to hold it against.")
 
 
 def _agreement_bar(place: int, board: Board) -> Bar:

@@ -229,7 +229,7 @@ def in_short(board: Board) -> Iterator[str]:
     elif any(banner.code == MIXED for banner in board.banners):
         yield "Answers stand here under two scorings: who is ahead of whom is left open."
     elif not blind:
-        yield "No baseline was asked: there is nothing to hold the models against."
+        yield "No baseline that does not see the truth was judged: there is nothing to hold the models against."
     else:
         yield _against(models, unjudged, blind[0])
     for one in models:
