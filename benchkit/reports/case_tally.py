@@ -22,8 +22,8 @@ class CaseTally:
     """One case.
 
     `marks` has one of MARKS for each planned trial. `failures` names only the most frequent reason. `has_one_output`:
-    there is a trial that gave an output, judged or not, and all such trials gave the same. `seeds_ascend`: each seed is
-    above the one before. `microseconds` are those of all trials together, None where no latency is known.
+    a trial was judged, and all that gave an output, judged or not, gave the same. `seeds_ascend`: each seed is above
+    the one before. `microseconds` are those of all trials together, None where no latency is known.
     """
 
     case: JudgedCase
@@ -42,7 +42,7 @@ class CaseCount:
         self.failures = FailureCount()
         self._marks = bytearray()
         self._output: str | None = None
-        self._answers = 0
+        self._outputs = self._judged = 0
         self._differs = self._falls = False
         self._last_seed: int | None = None
         self._microseconds: int | None = None
@@ -53,6 +53,7 @@ class CaseCount:
         self._marks.append(_CODES[result.verdict])
         if result.error is None or result.output is not None:  # a check that raises leaves the output
             self._take_output(result.output)
+        self._judged += result.error is None
         self._falls |= self._last_seed is not None and result.seed <= self._last_seed
         self._last_seed = result.seed
         seconds = latency_of(result)
@@ -65,9 +66,9 @@ class CaseCount:
         self._falls |= self._last_seed is not None and result.seed <= self._last_seed
 
     def _take_output(self, output: str | None) -> None:
-        if not self._answers:
+        if not self._outputs:
             self._output = output
-        self._answers += 1
+        self._outputs += 1
         self._differs |= output != self._output
 
     def tally(self, case: JudgedCase) -> CaseTally:
@@ -75,5 +76,5 @@ class CaseCount:
         marks = self._marks.decode("ascii")
         return CaseTally(
             case, Counts(len(marks), marks.count(MARKS["pass"]), marks.count(MARKS["fail"])), marks,
-            self.failures.failures(most_reasons=1), self._answers > 0 and not self._differs, not self._falls,
+            self.failures.failures(most_reasons=1), self._judged > 0 and not self._differs, not self._falls,
             self._microseconds)
