@@ -43,6 +43,18 @@ def job(count: int = 6, seed: int = 1, **more: Any) -> Job:
     return Job("mine", FromPack("tiny", count, seed), ("baselines:even",), **{"batch_gate": WIDE, **more})
 
 
+class MuteError(Exception):
+    """An error that cannot even say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+def mute(*given: object) -> Any:
+    """A function of a pack that fails so."""
+    raise MuteError
+
+
 def raising(*given: object) -> Any:
     """A function of a pack that fails."""
     raise KeyError("secret")
@@ -204,6 +216,8 @@ class TheEmissionGate(PackTest):
             (replace(pack, build=lambda seed, count, llm: [Case("a\u200bb", "s", 1, 1)]), "its id holds U+200B, which"),
             (replace(pack, problems=raising), "pack tiny, case T-1: problems raised KeyError"),
             (replace(pack, payload=raising), "pack tiny, case T-1: payload raised KeyError"),
+            (replace(pack, build=mute), "pack tiny: build raised MuteError"),
+            (replace(pack, payload=mute), "pack tiny, case T-1: payload raised MuteError"),
         ):
             with self.subTest(words=words), self.assertRaises(Unusable) as caught:
                 make_questions(job(), broken)

@@ -8,24 +8,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from benchkit.basics.canonical import canonical
-from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Case
 from benchkit.boards.game import observations_in
 from benchkit.boards.pack import Pack
+from benchkit.tasks.modules import named
 
 _Made = TypeVar("_Made")
 
 
 def of_pack(pack: Pack, case: Case, what: str, make: Callable[[], _Made]) -> _Made:
     """What a function of the pack gives for a case. Raises Unusable that names pack, case and function."""
-    try:
+    with named(f"pack {pack.module}, case {shown_line(case.id, 80)}: {what}"):
         return make()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise Unusable(f"pack {pack.module}, case {shown_line(case.id, 80)}: {what} raised "
-                       f"{type(error).__name__}: {shown_line(str(error))}") from error
 
 
 def leaked_terms(pack: Pack, case: Case, text: str) -> tuple[str, ...]:

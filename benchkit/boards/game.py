@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
 from benchkit.basics.canonical import canonical
-from benchkit.basics.errors import KitError, Unusable
+from benchkit.basics.errors import Unusable
 from benchkit.basics.names import shown_line
 from benchkit.basics.values import JSON, Case, Message
 from benchkit.boards.opening import Opening
 from benchkit.boards.pack import Market, Pack, Step, Tool, Turn
+from benchkit.tasks.modules import named
 from benchkit.tasks.task import Prompt, checked_prompt
 
 Say = Callable[[int, Sequence[Message]], str]
@@ -156,9 +157,5 @@ def _json(place: str, what: str, make: Callable[[], JSON]) -> JSON:
 
 def _made(place: str, what: str, make: Callable[[], _Made]) -> _Made:
     """What a function of the pack gives; whatever it raises is one line for a person."""
-    try:
+    with named(f"{place}: {what}"):
         return make()
-    except (KitError, KeyboardInterrupt):
-        raise
-    except BaseException as error:
-        raise Unusable(f"{place}: {what} raised {type(error).__name__}: {shown_line(str(error))}") from error

@@ -25,6 +25,7 @@ from benchkit.boards.menu import sold_in
 from benchkit.boards.pack import Baseline, Pack
 from benchkit.statistics.figures import figure
 from benchkit.statistics.intervals import headline
+from benchkit.tasks.modules import named
 
 PROBLEM, NO_ANSWER, LEAK, REPEAT = "problem", "no answer", "leak", "repeat"
 REASONS = (PROBLEM, NO_ANSWER, LEAK, REPEAT)
@@ -171,12 +172,8 @@ def _scores(pack: Pack, baseline: Baseline, game: Game) -> Scores:
     place = f"{game.place}: baselines:{shown_line(baseline.name, 60)}"
 
     def say(number: int, talk: Sequence[Message]) -> str:
-        try:
-            said = baseline.answer(baseline.handed(game.case, game.geometry), SEED, talk)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            raise Unusable(f"{place} raised {type(error).__name__}: {shown_line(str(error))}") from error
+        with named(place):
+            said: object = baseline.answer(baseline.handed(game.case, game.geometry), SEED, talk)
         if not isinstance(said, str):
             raise Unusable(f"{place} gave {type(said).__name__}, not text")
         return said

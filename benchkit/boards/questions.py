@@ -13,7 +13,7 @@ from pathlib import Path
 from benchkit.basics import strict_json
 from benchkit.basics.canonical import canonical, sha256_hex
 from benchkit.basics.encodings import CRLF, encoding_fault
-from benchkit.basics.errors import KitError, Unusable
+from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
 from benchkit.basics.names import cases_named, first_alike, shown_line, unseen_in
 from benchkit.basics.values import JSON, Case
@@ -23,6 +23,7 @@ from benchkit.boards.pack import Pack, Reword
 from benchkit.boards.question_gates import GateFigures, emission_gate, gate_figures
 from benchkit.disk.whole_files import read_whole, shown_path, write_whole
 from benchkit.tasks.cases import case_sha256
+from benchkit.tasks.modules import named
 
 MOST_BYTES = 256 * 1024 * 1024
 _MEND = "put the file back as it was, or make it again: python3 board.py run JOB --rebuild"
@@ -75,12 +76,8 @@ def _built(job: Job, pack: Pack, reword: Reword | None) -> Sequence[Case]:
     asks = job.asks
     seed = asks.seed if isinstance(asks, FromPack) else 0
     place = f"pack {pack.module}: build"
-    try:
+    with named(place):
         cases = tuple(pack.build(seed, MOST_COUNT if asks.count is None else asks.count, reword))
-    except (KitError, KeyboardInterrupt):
-        raise
-    except BaseException as error:
-        raise Unusable(f"{place} raised {type(error).__name__}: {shown_line(str(error))}") from error
     kept = tuple(_as_kept(f"{place}, question {number}", case) for number, case in enumerate(cases, 1))
     _check_ids(place, kept)
     return kept

@@ -9,12 +9,13 @@ import importlib.util
 import re
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
-from benchkit.basics.errors import Unusable
+from benchkit.basics.errors import KitError, Unusable
 from benchkit.basics.names import shown_line
 
 OWN_NAMES = ("bench", "harness", "report", "outputs_digest", "board", "benchkit", "tests", "test_bench")
@@ -85,6 +86,17 @@ def what_came(error: BaseException, told: Callable[[str], str] = str) -> str:
         return f"called sys.exit({shown_line(told(_text_of(error.code, repr)), 40)})"
     text = shown_line(told(_text_of(error, str)))
     return f"raised {type(error).__name__}" + (f": {text}" if text else "")
+
+
+@contextmanager
+def named(place: str) -> Iterator[None]:
+    """What a function of the user raises inside is one line for a person. Raises Unusable that begins with `place`."""
+    try:
+        yield
+    except (KitError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise Unusable(f"{place} {what_came(error)}") from error
 
 
 def _text_of(value: object, make: Callable[[object], str]) -> str:
