@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from benchkit.systems.ollama import OllamaSystem
-    from benchkit.systems.system import SystemOptions
+    from benchkit import OllamaSystem, SystemOptions
 
 # short name -> (tag, digest): `ollama list` shows the first 12 digits, GET /api/tags all 64
 MODELS = {
@@ -35,7 +34,7 @@ OPTIONS = {
 
 def system(name: str, options: SystemOptions) -> OllamaSystem:
     """The model of a short name of MODELS, or of a full tag."""
-    from benchkit.systems.ollama import Model, OllamaSystem
+    from benchkit import Model, OllamaSystem
     if name in MODELS:
         tag, digest = MODELS[name]
         return OllamaSystem(Model(tag, OPTIONS, digest, Path(__file__), __name__), options)

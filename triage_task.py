@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from benchkit.basics.values import Case
+    from benchkit import Case
 
 NAME = "inbox-triage"
 VERSION = "1"

@@ -17,4 +17,40 @@ Floors, from the ground up; a room imports only from its own floor above it in t
 """
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from benchkit.basics.canonical import canonical, short_digest
+    from benchkit.basics.errors import ERROR_TYPES, TrialError, Unusable
+    from benchkit.basics.fields import Fields
+    from benchkit.basics.strict_json import parse
+    from benchkit.basics.values import JSON, Case, Message, Reply, Request, Usage
+    from benchkit.systems.ollama import Model, OllamaSystem
+    from benchkit.systems.system import Loaded, System, SystemOptions
+
 VERSION = "1.0.0"
+
+__all__ = [
+    "ERROR_TYPES", "JSON", "VERSION", "Case", "Fields", "Loaded", "Message", "Model", "OllamaSystem", "Reply",
+    "Request", "System", "SystemOptions", "TrialError", "Unusable", "Usage", "canonical", "parse", "short_digest",
+]
+"""The names that tasks, systems and question packs import: `from benchkit import Case, Reply, TrialError`."""
+
+_MODULES = {
+    "benchkit.basics.canonical": ("canonical", "short_digest"),
+    "benchkit.basics.errors": ("ERROR_TYPES", "TrialError", "Unusable"),
+    "benchkit.basics.fields": ("Fields",),
+    "benchkit.basics.strict_json": ("parse",),
+    "benchkit.basics.values": ("JSON", "Case", "Message", "Reply", "Request", "Usage"),
+    "benchkit.systems.ollama": ("Model", "OllamaSystem"),
+    "benchkit.systems.system": ("Loaded", "System", "SystemOptions"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, its module imported when it is first asked for: `--help` of a command needs none of them."""
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(importlib.import_module(module), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

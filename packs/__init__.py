@@ -1,12 +1,12 @@
 '''Question packs: each makes questions for boards, and judges the answers.
 
 A pack is a package `packs/<name>/`, `<name>` made of [a-z0-9_]. It imports the standard library, itself and
-`benchkit.basics`; nothing in `benchkit` knows what a pack is about. This is all that a board asks of it:
+the public names of `benchkit`; nothing in `benchkit` knows what a pack is about. This is all that a board asks of it:
 
     NAME, VERSION, JUDGE_VERSION   texts of one line; VERSION is of the world, JUDGE_VERSION of the scoring
     SYNTHETIC                      one line that stands wherever a question is shown; None if all is real
     JUDGE_MODULE, JUDGE_HELPERS    the module of the judges; those in which a change touches every track
-    build(seed, count, llm=None)   list of benchkit.basics.values.Case, the same for a seed on every Python;
+    build(seed, count, llm=None)   list of benchkit.Case, the same for a seed on every Python;
                                    `llm` (prompt -> text, cached by whoever passes it) may only reword
     truth_terms(case)              texts that, however cased, must stand in nothing a solver is shown
     problems(case)                 why this question must not be asked, a line each; raises for no case

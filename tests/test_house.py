@@ -105,6 +105,15 @@ class TheHouse(unittest.TestCase):
                 if name != "benchkit.door":
                     self.assertNotRegex(text, WRITING, name)
 
+    def test_every_public_name_of_the_package_is_there_and_no_other(self) -> None:
+        listed = {name for names in benchkit._MODULES.values() for name in names} | {"VERSION"}
+        self.assertEqual(listed, set(benchkit.__all__))
+        for module, names in benchkit._MODULES.items():
+            for name in names:
+                self.assertIs(getattr(benchkit, name), getattr(sys.modules[module], name))
+        with self.assertRaisesRegex(AttributeError, "no attribute 'nothing'"):
+            _ = benchkit.nothing
+
     def test_every_module_says_what_lives_there(self) -> None:
         for name, path in {**ROOMS, **modules(ROOT / "benchmarks")}.items():
             self.assertTrue(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), name)

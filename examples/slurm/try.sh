@@ -95,7 +95,7 @@ cat >slow_system.py <<'PY'
 """Answers of a baseline's kind that take a while, so that a task can be cancelled in the middle."""
 import time
 
-from benchkit.basics.values import Reply
+from benchkit import Reply
 
 
 class Slow:

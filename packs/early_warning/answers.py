@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from benchkit.basics.strict_json import parse
-from benchkit.basics.values import JSON
+from benchkit import JSON, parse
 from packs.early_warning.values import DESTRUCTIVE, INCIDENTS, MENU, Answer
 
 _FENCE = re.compile(r"```[a-z]*\s*(\{.*?\})\s*```", re.DOTALL)

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from benchkit.basics.canonical import canonical
-from benchkit.basics.values import JSON, Case
+from benchkit import JSON, Case, canonical
 from packs.early_warning.answers import read_answer
 from packs.early_warning.judges import TRACKS
 from packs.early_warning.pages import messages, payload, schema

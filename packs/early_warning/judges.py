@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchkit.basics.values import Case
+from benchkit import Case
 from packs.early_warning.answers import destructive_words, ids_in, read_answer
 from packs.early_warning.values import NONE, Step, Track
 from packs.early_warning.wire import seen_ids, truth_of

@@ -11,9 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchkit.basics.errors import Unusable
-from benchkit.basics.fields import Fields
-from benchkit.basics.values import JSON, Case
+from benchkit import JSON, Case, Fields, Unusable
 from packs.early_warning.answers import json_object, read_answer, word
 from packs.early_warning.values import Observation, Service, Step, Tool, Turn
 from packs.early_warning.wire import observation_to_wire, question_of, seen_ids

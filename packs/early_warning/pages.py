@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from benchkit.basics.values import JSON, Case
+from benchkit import JSON, Case
 from packs.early_warning.market import UNIT, Prices, prices, tools_for
 from packs.early_warning.values import (
     GEOMETRIES,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from benchkit.basics.values import Case
+from benchkit import Case
 from packs.early_warning.decoys import HEALTHY, noise
 from packs.early_warning.dice import Dice
 from packs.early_warning.scene import Scene, Sighting, Story, make_scene

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
-from benchkit.basics.canonical import canonical, short_digest
-from benchkit.basics.values import JSON, Case, Message
+from benchkit import JSON, Case, Message, canonical, short_digest
 from packs.early_warning.market import for_sale, tools
 from packs.early_warning.pages import LAST
 from packs.early_warning.values import HARMLESS, INCIDENTS, MENU, SEVERITIES, Truth

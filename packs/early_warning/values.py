@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from benchkit.basics.values import JSON, Case
+from benchkit import JSON, Case
 
 INCIDENTS = ("none", "coming", "under_way")
 SEVERITIES = ("none", "low", "high", "critical")

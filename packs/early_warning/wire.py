@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchkit.basics.fields import Fields
-from benchkit.basics.values import JSON, Case
+from benchkit import JSON, Case, Fields
 from packs.early_warning.values import (
     INCIDENTS,
     KINDS,
