@@ -32,7 +32,7 @@ try:
     if HERE not in sys.path:
         sys.path.insert(0, HERE)
 
-    from benchkit import door
+    from benchkit import cli
 except MemoryError:
     sys.stderr.write("bench.py: there is not enough memory to start (ulimit -v)\n")
     sys.exit(3)
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from benchkit.basics.values import Shard
-    from benchkit.running.live import Wish
-    from benchkit.running.order import Ended, Order
+    from benchkit.running.live import RunConfig
+    from benchkit.running.workload import Ended, Workload
     from benchkit.tasks.task import Task
     from benchkit.trial_log.lines import PlanLine
     from benchkit.trial_log.reader import TrialLog
@@ -56,22 +56,22 @@ MODES = {"--convert": (*_READING, "--system"), "--status": (*_READING, "--system
 """What is done in place of a run, and the flags that it heeds."""
 
 
-def parser() -> door.Parser:
-    """The flags of this door."""
-    flags = door.Parser("bench.py", __doc__)
-    door.add_run_flags(flags)
-    door.add_task_flags(flags)
+def parser() -> cli.Parser:
+    """The flags of this command."""
+    flags = cli.Parser("bench.py", __doc__)
+    cli.add_run_flags(flags)
+    cli.add_task_flags(flags)
     flags.add_argument("--log", metavar="FILE", help="the trial log (default recorded/NAME.jsonl, after the system)")
-    flags.add_argument("--budget-s", type=door.seconds, metavar="S", help="start no trial after this many seconds")
-    flags.add_argument("--timeout-s", type=door.seconds, metavar="S", default=120.0,
+    flags.add_argument("--budget-s", type=cli.seconds, metavar="S", help="start no trial after this many seconds")
+    flags.add_argument("--timeout-s", type=cli.seconds, metavar="S", default=120.0,
                        help="the most that one trial may take, in all (default %(default)g)")
     flags.add_argument("--hardware", metavar="TEXT", help="the machine in your words; kept with every session")
     flags.add_argument("--host", metavar="ADDRESS", action="append", default=[],
                        help="the server (default OLLAMA_HOST or 127.0.0.1:11434; openai:MODEL: OPENAI_BASE_URL); "
                        "given several times, each server has a queue of its own")
-    flags.add_argument("--parallel", type=door.whole_number, metavar="N",
+    flags.add_argument("--parallel", type=cli.whole_number, metavar="N",
                        help="keep N trials under way at once, at each --host (default 1, or what the log says)")
-    flags.add_argument("--limit", type=door.whole_number, metavar="N", help="run at most N trials in this session")
+    flags.add_argument("--limit", type=cli.whole_number, metavar="N", help="run at most N trials in this session")
     flags.add_argument("--case", metavar="ID", help="run only this case in this session")
     flags.add_argument("--shard", metavar="I/N", help="run part I of N only, into a log of its own (auto: the "
                        "part of this task of a Slurm or Kubernetes job array; auto/N: of an array of N, of which some "
@@ -98,26 +98,26 @@ def main(argv: "list[str] | None" = None) -> int:
     options = flags.parse_args(argv)
     if options.log is None and (options.convert or options.status or options.export or options.merge):
         flags.error("--convert, --status, --export and --merge need --log")
-    words = (door.typed("bench.py", argv), *(sys.argv[1:] if argv is None else argv))
+    words = (cli.typed("bench.py", argv), *(sys.argv[1:] if argv is None else argv))
     for mode, heeded in MODES.items():
         if mode in flags.flags_in(words[1:]):
             flags.refuse_ignored(words[1:], mode, heeded)
     if options.convert:
-        return door.run("bench.py", lambda: convert(options))
+        return cli.run("bench.py", lambda: convert(options))
     if options.status:
-        return door.run("bench.py", lambda: status(options))
+        return cli.run("bench.py", lambda: status(options))
     if options.export:
-        return door.run("bench.py", lambda: export(options))
+        return cli.run("bench.py", lambda: export(options))
     if options.merge:
-        return door.run("bench.py", lambda: merge(options, words[0]))
-    return door.run("bench.py", lambda: record_and_show(options, start, words))
+        return cli.run("bench.py", lambda: merge(options, words[0]))
+    return cli.run("bench.py", lambda: record_and_show(options, start, words))
 
 
 def convert(options: argparse.Namespace) -> int:
     """--convert: the log as a recording, written only where it differs."""
     from pathlib import Path
 
-    from benchkit.basics.names import count_of
+    from benchkit.basics.texts import count_of
     from benchkit.recordings.converting import recording_of
     from benchkit.recordings.recording import keep_recording
     from benchkit.trial_log.reader import read_log
@@ -127,35 +127,35 @@ def convert(options: argparse.Namespace) -> int:
     is_new = keep_recording(Path(options.convert), recording)
     run = sum(cell.system == recording.system for _, cell in log.cells())
     planned = count_of(len(recording.cases) * recording.trials, "planned trial")
-    door.put(f"{options.convert}: {run:,} of {planned}{'' if is_new else ' (unchanged)'}\n")
-    return door.DONE
+    cli.put(f"{options.convert}: {run:,} of {planned}{'' if is_new else ' (unchanged)'}\n")
+    return cli.DONE
 
 
 def status(options: argparse.Namespace) -> int:
     """--status: what the log holds; exit code 1 if cells are left."""
     from pathlib import Path
 
-    from benchkit.running.status import status_of, status_text
+    from benchkit.running.summary import status_of, status_text
     from benchkit.trial_log.reader import read_log
 
     found = status_of(read_log(Path(options.log), accept_damage=options.accept_damage), options.system)
-    door.put(status_text(found) + "\n")
-    return door.NO if found.left else door.DONE
+    cli.put(status_text(found) + "\n")
+    return cli.NO if found.left else cli.DONE
 
 
 def export(options: argparse.Namespace) -> int:
     """--export: a new log without damaged lines."""
     from pathlib import Path
 
-    from benchkit.basics.names import count_of
-    from benchkit.trial_log.export import export_clean
+    from benchkit.basics.texts import count_of
+    from benchkit.trial_log.reader import export_clean
     from benchkit.trial_log.reader import read_log
 
     log = read_log(Path(options.log), accept_damage=True)
     export_clean(log, Path(options.export))
     damaged = count_of(len(log.harmless) + len(log.named), "damaged place")
-    door.put(f"{options.export}: {options.log} without {damaged}\n")
-    return door.DONE
+    cli.put(f"{options.export}: {options.log} without {damaged}\n")
+    return cli.DONE
 
 
 def merge(options: argparse.Namespace, prog: str) -> int:
@@ -163,18 +163,18 @@ def merge(options: argparse.Namespace, prog: str) -> int:
     from pathlib import Path
 
     from benchkit.basics.command import Command
-    from benchkit.running.closing import merged_text
+    from benchkit.running.summary import merged_text
     from benchkit.trial_log.merging import merge_logs
 
     out = log_path(options)
     merged = merge_logs([Path(name) for name in options.merge], out, options.accept_damage)
     for path in merged.empty:
-        door.say(f"{path}: nothing recorded yet")
+        cli.say(f"{path}: nothing recorded yet")
     show = Command(prog, ("--log", str(out)))
     for flag, name in strangers_in(merged.plan).items():
         show = show.having(flag, name)
-    door.put(merged_text(merged, out, show))
-    return door.DONE
+    cli.put(merged_text(merged, out, show))
+    return cli.DONE
 
 
 def strangers_in(plan: "PlanLine | None") -> "dict[str, str]":
@@ -185,35 +185,35 @@ def strangers_in(plan: "PlanLine | None") -> "dict[str, str]":
 
 def record_and_show(options: argparse.Namespace, start: float, words: "Sequence[str]") -> int:
     """The main story: fill in the flags from the log, record what is left, convert, judge, and show."""
-    from benchkit.basics.clock import Clock, StopWish
+    from benchkit.basics.clock import Clock, StopRequest
     from benchkit.disk.whole_files import refuse_other
-    from benchkit.basics.errors import Surroundings
-    from benchkit.running.live import Edges, log_at, order_of, record_live, verdicts_of
-    from benchkit.running.order import wanted_plan
+    from benchkit.basics.errors import EnvironmentFailure
+    from benchkit.running.live import RunContext, log_at, workload_of, record_live, verdicts_of
+    from benchkit.running.workload import wanted_plan
     from benchkit.running.shards import AUTO, refuse_part_of_array, shard_of, shards_beside
     from benchkit.tasks.task import load_task
 
-    edges = Edges(door.folders(), start, door.say, None if options.quiet else sys.stderr, Clock(), StopWish())
+    context = RunContext(cli.folders(), start, cli.say, None if options.quiet else sys.stderr, Clock(), StopRequest())
     shard = None if options.shard is None else shard_of(options.shard, os.environ)
     path = log_path(options, shard)
     refuse_other(path.with_suffix(".json"), "recording")
     log = log_at(path, options.accept_damage)
     refuse_strange_modules(options, log, words)
-    task = load_task(task_name(options, log), edges.folders)
-    order = order_of(wish_of(options, path, log, words, shard), task, edges, log)
+    task = load_task(task_name(options, log), context.folders)
+    order = workload_of(config_of(options, path, log, words, shard), task, context, log)
     if options.shard == AUTO and shard is not None and log is None:
         refuse_part_of_array(shard, shards_beside(path, wanted_plan(order, None)))
     if options.dry_run:
         return dry_run(order, log)
-    ended = record_live(order, log, edges, verdicts_of(task, order.cases))
+    ended = record_live(order, log, context, verdicts_of(task, order.cases))
     del log  # what it says of every cell is read anew below
     if order.selection.shard is None:
         show(order, task, options.cases, ended)
     else:
         show_shard(order, ended)
     if ended.sentence is not None:
-        raise Surroundings(ended.sentence)
-    return door.DONE
+        raise EnvironmentFailure(ended.sentence)
+    return cli.DONE
 
 
 def log_path(options: argparse.Namespace, shard: "Shard | None" = None) -> "Path":
@@ -221,12 +221,12 @@ def log_path(options: argparse.Namespace, shard: "Shard | None" = None) -> "Path
     from pathlib import Path
 
     from benchkit.basics.errors import Unusable
-    from benchkit.basics.names import file_stem
+    from benchkit.basics.texts import file_stem
     from benchkit.running.shards import mark_of
     from benchkit.systems.loading import split_name
 
     if options.log is None:
-        name = file_stem(split_name(options.system or door.DEFAULT_SYSTEM)[1])
+        name = file_stem(split_name(options.system or cli.DEFAULT_SYSTEM)[1])
         return Path("recorded", f"{name}{mark_of(shard)}.jsonl")
     if not options.log.endswith(".jsonl"):
         raise Unusable(f"--log {options.log}: the name of a log ends in .jsonl; its recording lies beside it in .json")
@@ -236,14 +236,14 @@ def log_path(options: argparse.Namespace, shard: "Shard | None" = None) -> "Path
 def task_name(options: argparse.Namespace, log: "TrialLog | None") -> str:
     """--task, or that of the log, or the default."""
     planned = None if log is None else log.plan
-    return str(options.task or (planned.task.module if planned else door.DEFAULT_TASK))
+    return str(options.task or (planned.task.module if planned else cli.DEFAULT_TASK))
 
 
 def refuse_strange_modules(options: argparse.Namespace, log: "TrialLog | None", words: "Sequence[str]") -> None:
     """A log names its task and system, but a stranger's module is imported only by a name that a person typed."""
     from benchkit.basics.command import Command
     from benchkit.basics.errors import Unusable
-    from benchkit.basics.names import shown_line
+    from benchkit.basics.texts import shown_line
 
     if log is None:
         return
@@ -254,7 +254,7 @@ def refuse_strange_modules(options: argparse.Namespace, log: "TrialLog | None", 
         command = command.having(flag, name)
     if strange:
         named = " ".join(f"{flag} {shown_line(name, 80)}" for flag, name in strange.items())
-        more = "" if options.cases != door.DEFAULT_CASES else ", with --cases FILE if they are not in cases.json"
+        more = "" if options.cases != cli.DEFAULT_CASES else ", with --cases FILE if they are not in cases.json"
         raise Unusable(f"{log.path}: it was recorded with {named}; a module is never imported because a log names it, "
                        f"so say it yourself{more}: {command}")
 
@@ -263,25 +263,25 @@ SHIPPED_MODULES = {"--task": ("triage_task",), "--system": ("model_triage", "bas
 """What a log may name by itself: the task of the example, and the kit's own kinds of system."""
 
 
-def wish_of(options: argparse.Namespace, path: "Path", log: "TrialLog | None", words: "Sequence[str]",
-            shard: "Shard | None") -> "Wish":
+def config_of(options: argparse.Namespace, path: "Path", log: "TrialLog | None", words: "Sequence[str]",
+              shard: "Shard | None") -> "RunConfig":
     """What the flags ask for. Those not given are taken from the log, and else from the defaults.
 
-    `words` is the command: the door as it was typed, and what stood behind it.
+    `words` is the command: the command as it was typed, and what stood behind it.
     """
     from benchkit.basics.command import Command
-    from benchkit.running.live import Wish
+    from benchkit.running.live import RunConfig
     from benchkit.running.plan import Selection
-    from benchkit.running.order import parallel_of
+    from benchkit.running.workload import parallel_of
 
     plan = None if log is None else log.plan
     command = Command(words[0], tuple(words[1:]))
-    system = options.system or (plan.systems[0] if plan else door.DEFAULT_SYSTEM)
-    return Wish(
+    system = options.system or (plan.systems[0] if plan else cli.DEFAULT_SYSTEM)
+    return RunConfig(
         system=system,
         cases=options.cases,
-        split=options.split or (plan.split if plan else door.DEFAULT_SPLIT),
-        trials=options.trials or (plan.trials if plan else door.DEFAULT_TRIALS),
+        split=options.split or (plan.split if plan else cli.DEFAULT_SPLIT),
+        trials=options.trials or (plan.trials if plan else cli.DEFAULT_TRIALS),
         log=path, command=command if shard is None else command.having("--shard", str(shard)),
         budget_s=options.budget_s,
         timeout_s=options.timeout_s, hardware=options.hardware, hosts=tuple(options.host),
@@ -292,30 +292,32 @@ def wish_of(options: argparse.Namespace, path: "Path", log: "TrialLog | None", w
         parallel=options.parallel or parallel_of(log, system), unchecked=options.unchecked)
 
 
-def dry_run(order: "Order", log: "TrialLog | None") -> int:
+def dry_run(order: "Workload", log: "TrialLog | None") -> int:
     """--dry-run: what would be run, in words."""
-    from benchkit.basics.names import word_for
-    from benchkit.running.session import foresee
+    from benchkit.basics.texts import word_for
+    from benchkit.running.session import dry_run_of
 
-    ahead = foresee(order, log)
-    planned = word_for(ahead.planned, "planned trial is", "planned trials are")
-    door.put(f"{order.log}: {ahead.recorded} of {ahead.planned} {planned} recorded; this command would run "
-             f"{ahead.chosen}{f', the first of them {ahead.first}' if ahead.first else ''}; nothing was asked or "
-             "written\n")
-    return door.DONE
+    remaining = dry_run_of(order, log)
+    planned = word_for(remaining.planned, "planned trial is", "planned trials are")
+    cli.put(
+        f"{order.log}: {remaining.recorded} of {remaining.planned} {planned} recorded; this command would run "
+        f"{remaining.chosen}{f', the first of them {remaining.first}' if remaining.first else ''}; nothing was asked or "
+        "written\n"
+    )
+    return cli.DONE
 
 
-def show(order: "Order", task: "Task", cases: str, ended: "Ended") -> None:
+def show(order: "Workload", task: "Task", cases: str, ended: "Ended") -> None:
     """Convert the log, judge the recording, and print the first screen of the report and how to go on."""
     from benchkit.basics.clock import Clock
     from benchkit.recordings.converting import recording_of
-    from benchkit.recordings.judged import Circumstances, judge_recording
+    from benchkit.recordings.replay import Circumstances, judge_recording
     from benchkit.recordings.recording import MOST_HELD, keep_recording
     from benchkit.reports.run_report import report_of
     from benchkit.reports.text import first_screen
-    from benchkit.running.closing import ending
-    from benchkit.running.environment import environment
-    from benchkit.running.status import status_of
+    from benchkit.running.summary import ending
+    from benchkit.running.workload import environment
+    from benchkit.running.summary import status_of
     from benchkit.trial_log.reader import read_log
 
     log = read_log(order.log, accept_damage=order.accept_damage)
@@ -326,19 +328,19 @@ def show(order: "Order", task: "Task", cases: str, ended: "Ended") -> None:
         keep_recording(path, recording)
     circumstances = Circumstances(Clock().stamp(), environment({}))
     record = judge_recording(recording, task, order.cases, circumstances)
-    door.put(first_screen(report_of(record, order.log.stem)))
-    door.put("\n" + ending(order, cases, ended, found, is_kept))
+    cli.put(first_screen(report_of(record, order.log.stem)))
+    cli.put("\n" + ending(order, cases, ended, found, is_kept))
 
 
-def show_shard(order: "Order", ended: "Ended") -> None:
+def show_shard(order: "Workload", ended: "Ended") -> None:
     """What a shard holds of its part of the plan, and the commands to go on; the rest is in other logs."""
-    from benchkit.running.closing import shard_text
-    from benchkit.running.status import status_of
+    from benchkit.running.summary import shard_text
+    from benchkit.running.summary import status_of
     from benchkit.trial_log.reader import read_log
 
     found = status_of(read_log(order.log, accept_damage=order.accept_damage))
-    door.put(shard_text(found, ended, order))
+    cli.put(shard_text(found, ended, order))
 
 
 if __name__ == "__main__":
-    sys.exit(door.as_process(main))
+    sys.exit(cli.as_process(main))

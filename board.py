@@ -35,7 +35,7 @@ try:
     if HERE not in sys.path:
         sys.path.insert(0, HERE)
 
-    from benchkit import door
+    from benchkit import cli
 except MemoryError:
     sys.stderr.write("board.py: there is not enough memory to start (ulimit -v)\n")
     sys.exit(3)
@@ -52,14 +52,14 @@ if TYPE_CHECKING:
     from benchkit.boards.board_values import Board
     from benchkit.boards.choosing_batch import Wanted
     from benchkit.boards.job import Job
-    from benchkit.boards.recording_batch import Recorded, Wished
-    from benchkit.boards.trace_replay import Asked
-    from benchkit.running.live import Edges
+    from benchkit.boards.recording_batch import Recorded, BatchRunConfig
+    from benchkit.boards.trace_invariants import Asked
+    from benchkit.running.live import RunContext
 
 
-def parser() -> door.Parser:
-    """The flags of this door."""
-    flags = door.Parser("board.py", __doc__)
+def parser() -> cli.Parser:
+    """The flags of this command."""
+    flags = cli.Parser("board.py", __doc__)
     commands = flags.add_subparsers(dest="command", required=True, metavar="COMMAND")
     add_run_flags(commands.add_parser(
         "run", prog="board.py run", help="ask what is left of a job, judge it, and draw the board"))
@@ -86,7 +86,7 @@ def parser() -> door.Parser:
     add_batch(trace)
     trace.add_argument("--case", metavar="ID", required=True, help="which question")
     trace.add_argument("--system", metavar="S", required=True, help="whose answer")
-    trace.add_argument("--trial", type=door.whole_number, metavar="N", default=1, help="which (default %(default)s)")
+    trace.add_argument("--trial", type=cli.whole_number, metavar="N", default=1, help="which (default %(default)s)")
     trace.set_defaults(story=tell_trial)
     again = commands.add_parser("recompute", prog="board.py recompute", help="judge again, and list what changes")
     add_batch(again)
@@ -105,7 +105,7 @@ def add_run_flags(run: argparse.ArgumentParser) -> None:
     add_job(run)
     add_models(run)
     run.add_argument("--offline", action="store_true", help="baselines only: no key, no server, no network")
-    run.add_argument("--limit", type=door.whole_number, metavar="N", help="run at most N cells in this session")
+    run.add_argument("--limit", type=cli.whole_number, metavar="N", help="run at most N cells in this session")
     run.add_argument("--shard", metavar="I/N", help="run part I of N only, into files of its own in the batch (auto: "
                      "the part of this task of a Slurm or Kubernetes job array; auto/N: of an array of N, of which "
                      "some tasks are run again)")
@@ -117,7 +117,7 @@ def add_run_flags(run: argparse.ArgumentParser) -> None:
     run.add_argument("--retry-errors", action="store_true", help="run cells again whose last attempt is an error")
     run.add_argument("--accept-damage", action="store_true",
                      help="go on with damaged answers or a damaged trace, and run again what is lost")
-    run.add_argument("--budget-s", type=door.seconds, metavar="S", help="start no cell after this many seconds")
+    run.add_argument("--budget-s", type=cli.seconds, metavar="S", help="start no cell after this many seconds")
     run.set_defaults(story=run_job)
 
 
@@ -141,8 +141,8 @@ def main(argv: "list[str] | None" = None) -> int:
     start = time.monotonic()
     options = parser().parse_args(argv)
     options.start = start
-    options.words = (door.typed("board.py", argv), *(sys.argv[1:] if argv is None else argv))
-    return door.run("board.py", lambda: tell(options))
+    options.words = (cli.typed("board.py", argv), *(sys.argv[1:] if argv is None else argv))
+    return cli.run("board.py", lambda: tell(options))
 
 
 def tell(options: argparse.Namespace) -> int:
@@ -179,7 +179,7 @@ def as_typed(text: str, options: argparse.Namespace) -> str:
 def usual_job(options: argparse.Namespace) -> str:
     """Where the job of the batch that the flags name usually lies; JOB where they name none that can be read."""
     from benchkit.basics.errors import KitError
-    from benchkit.boards.batch_folders import find_batch
+    from benchkit.boards.batch import find_batch
     from benchkit.boards.job import usual_file
     try:
         return usual_file(find_batch(runs(), options.batch).batch.job.name) if "batch" in options else "JOB"
@@ -191,41 +191,41 @@ def usual_job(options: argparse.Namespace) -> str:
 
 def run_job(options: argparse.Namespace) -> int:
     """`run`: record what is left, settle the batch, and show its ranking; of a shard, what it holds."""
-    from benchkit.basics.errors import Surroundings
+    from benchkit.basics.errors import EnvironmentFailure
     from benchkit.boards.batch_log import refuse_unmerged
-    from benchkit.boards.batch_shards import papers_of, shards_in
+    from benchkit.boards.batch_log import batch_files_of, shards_in
     from benchkit.boards.choosing_batch import batch_for, questions_of, refuse_blocked
     from benchkit.boards.job_pack import pack_of_job
     from benchkit.boards.recording_batch import record_batch
-    from benchkit.boards.settling import asked_in, examine, settle
+    from benchkit.boards.finalizing import asked_in, examine, finalize
     from benchkit.boards.solvers import check_systems, chosen_systems, take_env_file
-    from benchkit.boards.telling import run_lines
+    from benchkit.boards.console import run_lines
     from benchkit.running.shards import AUTO, refuse_part_of_array
 
     shard = shard_wanted(options)
-    job, edges, command = job_at(options.job), edges_of(options), command_of(options, shard)
+    job, context, command = job_at(options.job), edges_of(options), command_of(options, shard)
     systems = chosen_systems(job, options.models, options.offline)
-    pack = pack_of_job(job, edges.folders)
+    pack = pack_of_job(job, context.folders)
     take_env_file(job, systems)
-    check_systems(systems, pack, job, edges)
-    found = batch_for(wanted_of(options, command), job, pack, edges)
+    check_systems(systems, pack, job, context)
+    found = batch_for(wanted_of(options, command), job, pack, context)
     refuse_blocked(found)
     if shard is None:
         refuse_unmerged(found)
     elif options.shard == AUTO:
-        refuse_part_of_array(shard, ((papers_of(found.folder, one).log, one) for one in shards_in(found.folder)))
+        refuse_part_of_array(shard, ((batch_files_of(found.folder, one).log, one) for one in shards_in(found.folder)))
     questions = questions_of(found)
     # done now: whoever goes on from here must not do it again
     command = command.minus("--fresh", "--rebuild", "--regen")
-    recorded = record_batch(found, pack, questions, systems, wished_of(options, command, shard), edges)
+    recorded = record_batch(found, pack, questions, systems, batch_config_of(options, command, shard), context)
     if shard is not None:
         code = show_shard(found, shard, recorded, command, asked_in(found, pack, questions), options)
     else:
-        findings, board = settle(examine(found, pack, questions))
+        findings, board = finalize(examine(found, pack, questions))
         put_lines(run_lines(findings, recorded, command), options)
         code = show(findings, board, options)
     if recorded.ended.sentence is not None:
-        raise Surroundings(recorded.ended.sentence)
+        raise EnvironmentFailure(recorded.ended.sentence)
     return code
 
 
@@ -237,11 +237,11 @@ def job_at(path: str) -> "Job":
     return read_job(Path(path))
 
 
-def edges_of(options: argparse.Namespace) -> "Edges":
+def edges_of(options: argparse.Namespace) -> "RunContext":
     """Where a run meets the world."""
-    from benchkit.basics.clock import Clock, StopWish
-    from benchkit.running.live import Edges
-    return Edges(door.folders(), options.start, door.say, sys.stderr, Clock(), StopWish())
+    from benchkit.basics.clock import Clock, StopRequest
+    from benchkit.running.live import RunContext
+    return RunContext(cli.folders(), options.start, cli.say, sys.stderr, Clock(), StopRequest())
 
 
 def command_of(options: argparse.Namespace, shard: "Shard | None" = None) -> "Command":
@@ -278,30 +278,36 @@ def wanted_of(options: argparse.Namespace, command: "Command") -> "Wanted":
     return Wanted(runs(), command, options.fresh, options.batch, options.rebuild, options.regen, options.offline)
 
 
-def wished_of(options: argparse.Namespace, command: "Command", shard: "Shard | None") -> "Wished":
+def batch_config_of(options: argparse.Namespace, command: "Command", shard: "Shard | None") -> "BatchRunConfig":
     """How the flags ask for it to be recorded."""
-    from benchkit.boards.recording_batch import Wished
+    from benchkit.boards.recording_batch import BatchRunConfig
     from benchkit.running.plan import Selection
-    return Wished(command, Selection(options.limit, retry_errors=options.retry_errors, shard=shard), options.budget_s,
-                  options.rebuild or options.regen, options.accept_damage)
+
+    return BatchRunConfig(
+        command,
+        Selection(options.limit, retry_errors=options.retry_errors, shard=shard),
+        options.budget_s,
+        options.rebuild or options.regen,
+        options.accept_damage,
+    )
 
 
 def put_lines(lines: "Iterable[str]", options: argparse.Namespace) -> None:
     """Lines of the kit on stdout; a command that they offer names kit and job as a person would type it here."""
     for line in lines:
-        door.put(door.placed(as_typed(line, options)) + "\n")
+        cli.put(cli.placed(as_typed(line, options)) + "\n")
 
 
 def show(findings: "Findings", board: "Board", options: argparse.Namespace) -> int:
     """How the trace stands, the ranking in short, and where the board is; exit code 1 if the trace does not hold."""
     from benchkit.boards.batch import BOARD_HTML, BOARD_MARKDOWN
     from benchkit.boards.board_text import ranking_lines, verification_lines
-    from benchkit.boards.telling import batch_failed_lines, places, repaired_lines
+    from benchkit.boards.console import batch_failed_lines, places, repaired_lines
 
     lines = [*verification_lines(findings.verification), *repaired_lines(findings), *batch_failed_lines(findings), "",
              *ranking_lines(board), "", places(findings.found.folder, (BOARD_MARKDOWN, BOARD_HTML))]
     put_lines(lines, options)
-    return door.DONE if findings.verification.is_consistent else door.NO
+    return cli.DONE if findings.verification.is_consistent else cli.NO
 
 
 # --------------------------------------------------------------------------------------------------- many machines
@@ -311,17 +317,17 @@ def show_shard(
     options: argparse.Namespace,
 ) -> int:
     """What a shard holds, how its trace stands, and how to go on; exit code 1 if the trace does not hold."""
-    from benchkit.boards.batch_shards import papers_of
+    from benchkit.boards.batch_log import batch_files_of
     from benchkit.boards.board_text import verification_lines
-    from benchkit.boards.telling import shard_lines
+    from benchkit.boards.console import shard_lines
     from benchkit.boards.trace_check import verify
     from benchkit.trial_log.reader import read_log
 
-    papers = papers_of(found.folder, shard)
-    log = read_log(papers.log)
-    verification = verify(log, papers.trace, asked)
+    batch_files = batch_files_of(found.folder, shard)
+    log = read_log(batch_files.log)
+    verification = verify(log, batch_files.trace, asked)
     put_lines((*shard_lines(found, log, recorded, command), *verification_lines(verification)), options)
-    return door.DONE if verification.is_consistent else door.NO
+    return cli.DONE if verification.is_consistent else cli.NO
 
 
 def begin_batch(options: argparse.Namespace) -> int:
@@ -330,30 +336,30 @@ def begin_batch(options: argparse.Namespace) -> int:
     from benchkit.boards.job_pack import pack_of_job
     from benchkit.disk.whole_files import shown_path
 
-    job, edges = job_at(options.job), edges_of(options)
+    job, context = job_at(options.job), edges_of(options)
     wanted = Wanted(runs(), command_of(options), fresh=True, offline=options.offline)
-    found = batch_for(wanted, job, pack_of_job(job, edges.folders), edges)
+    found = batch_for(wanted, job, pack_of_job(job, context.folders), context)
     refuse_blocked(found)
     put_lines([shown_path(found.folder)], options)
-    return door.DONE
+    return cli.DONE
 
 
 def merge_shards(options: argparse.Namespace) -> int:
     """`merge`: what all shards hold as one batch, judged and drawn."""
-    from benchkit.boards.batch_folders import find_batch
+    from benchkit.boards.batch import find_batch
     from benchkit.boards.choosing_batch import questions_of, refuse_blocked, refuse_published
     from benchkit.boards.job_pack import pack_of_batch
-    from benchkit.boards.merging_batches import merge_batches
-    from benchkit.boards.settling import examine, settle
-    from benchkit.boards.telling import merged_lines
+    from benchkit.boards.merging import merge_batches
+    from benchkit.boards.finalizing import examine, finalize
+    from benchkit.boards.console import merged_lines
 
     found, *copies = (find_batch(runs(), name) for name in (options.batch, *options.copies))
     refuse_blocked(found)
     refuse_published(found)
-    pack, questions = pack_of_batch(found, door.folders()), questions_of(found)
+    pack, questions = pack_of_batch(found, cli.folders()), questions_of(found)
     merged = merge_batches(found, copies)
     put_lines(merged_lines(found, merged), options)
-    return show(*settle(examine(found, pack, questions)), options)
+    return show(*finalize(examine(found, pack, questions)), options)
 
 
 # --------------------------------------------------------------------------------------------------- the others
@@ -364,21 +370,21 @@ def draw_again(options: argparse.Namespace) -> int:
     from benchkit.basics.command import shell_word
     from benchkit.basics.errors import Unusable
     from benchkit.boards.batch import PUBLISHED
-    from benchkit.boards.batch_folders import find_batch, newest
+    from benchkit.boards.batch import find_batch, newest
     from benchkit.boards.batch_log import unmerged_line
     from benchkit.boards.choosing_batch import questions_of, refuse_blocked, tell_how_chosen
     from benchkit.boards.job_pack import pack_of_batch
     from benchkit.boards.publish import reasons_not_published
-    from benchkit.boards.settling import examine, settle
+    from benchkit.boards.finalizing import examine, finalize
 
     name = job_at(options.job).name
     found = newest(runs(), name) if options.batch is None else find_batch(runs(), options.batch, name)
     if found is None:
         raise Unusable(f"job {name} has no batch yet; python3 board.py run {shell_word(options.job)} makes one")
     if options.batch is None:
-        tell_how_chosen(runs(), found, Clock(), door.say)
+        tell_how_chosen(runs(), found, Clock(), cli.say)
     refuse_blocked(found)
-    pack = pack_of_batch(found, door.folders())
+    pack = pack_of_batch(found, cli.folders())
     if found.batch.status == PUBLISHED and not options.accept_altered:
         reasons = reasons_not_published(found, pack)
         if reasons:
@@ -387,74 +393,74 @@ def draw_again(options: argparse.Namespace) -> int:
     findings = examine(found, pack, questions_of(found, options.accept_altered))
     unmerged = unmerged_line(found)
     if unmerged:
-        door.say(unmerged)
-    return show(*settle(findings, keeps_board=found.batch.status == PUBLISHED), options)
+        cli.say(unmerged)
+    return show(*finalize(findings, keeps_board=found.batch.status == PUBLISHED), options)
 
 
 def tell_estimate(options: argparse.Namespace) -> int:
     """`estimate`: what is still to come."""
-    from benchkit.boards.batch_folders import newest_open
+    from benchkit.boards.batch import newest_open
     from benchkit.boards.solvers import chosen_systems
-    from benchkit.boards.telling import estimate_lines
+    from benchkit.boards.console import estimate_lines
 
     job = job_at(options.job)
     put_lines(estimate_lines(job, newest_open(runs(), job.name), chosen_systems(job, options.models, offline=False)),
               options)
-    return door.DONE
+    return cli.DONE
 
 
 def tell_trial(options: argparse.Namespace) -> int:
     """`trace`: one trial as a story."""
     from benchkit.basics.values import Cell
-    from benchkit.boards.batch_folders import find_batch
-    from benchkit.boards.telling import story_lines
+    from benchkit.boards.batch import find_batch
+    from benchkit.boards.console import story_lines
 
     # as it was said: a model may speak of the kit, too
     for line in story_lines(find_batch(runs(), options.batch), Cell(options.system, options.case, options.trial)):
-        door.put(line + "\n")
-    return door.DONE
+        cli.put(line + "\n")
+    return cli.DONE
 
 
 def judge_again(options: argparse.Namespace) -> int:
     """`recompute`: what the judges of now make of the answers."""
-    from benchkit.boards.batch_folders import find_batch
+    from benchkit.boards.batch import find_batch
     from benchkit.boards.choosing_batch import questions_of, refuse_blocked, refuse_published
     from benchkit.boards.job_pack import pack_of_batch
-    from benchkit.boards.recompute import recompute
-    from benchkit.boards.settling import settle
-    from benchkit.boards.telling import recompute_lines
+    from benchkit.boards.finalizing import recompute
+    from benchkit.boards.finalizing import finalize
+    from benchkit.boards.console import recompute_lines
 
     found = find_batch(runs(), options.batch)
     refuse_blocked(found)
     if options.apply:
         refuse_published(found)
-    again = recompute(found, pack_of_batch(found, door.folders()), questions_of(found), full=options.full)
-    settled = settle(again.findings) if options.apply else None
+    again = recompute(found, pack_of_batch(found, cli.folders()), questions_of(found), full=options.full)
+    finalized = finalize(again.findings) if options.apply else None
     put_lines(recompute_lines(again, options.apply), options)
-    return show(*settled, options) if settled else door.DONE
+    return show(*finalized, options) if finalized else cli.DONE
 
 
 def close_batch(options: argparse.Namespace) -> int:
     """`publish`: verify, judge and close; a refusal is exit code 1 and says why."""
-    from benchkit.boards.batch_folders import find_batch
+    from benchkit.boards.batch import find_batch
     from benchkit.boards.job_pack import pack_of_job
     from benchkit.boards.publish import check_publishable, errors_kept, publish, reasons_not_to_publish
-    from benchkit.boards.recording_batch import Wished
-    from benchkit.boards.settling import settle
+    from benchkit.boards.recording_batch import BatchRunConfig
+    from benchkit.boards.finalizing import finalize
 
-    found, edges = find_batch(runs(), options.batch), edges_of(options)
+    found, context = find_batch(runs(), options.batch), edges_of(options)
     check_publishable(found)
-    pack = pack_of_job(found.batch.job, edges.folders)
+    pack = pack_of_job(found.batch.job, context.folders)
     reasons = reasons_not_to_publish(found, pack)
     if reasons:
         return refuse(found, reasons, "nothing was written", options)
-    findings = publish(found, pack, Wished(command_of(options)), edges)
+    findings = publish(found, pack, BatchRunConfig(command_of(options)), context)
     if not findings.verification.is_consistent:
         return refuse(found, map(str, findings.verification.violations), "the baselines ran again, and the batch stays",
                       options)
-    findings, board = settle(findings)
+    findings, board = finalize(findings)
     for line in errors_kept(findings.found):
-        door.say(line)
+        cli.say(line)
     put_lines([f"{findings.found.name} is published"], options)
     return show(findings, board, options)
 
@@ -462,19 +468,19 @@ def close_batch(options: argparse.Namespace) -> int:
 def refuse(found: "FoundBatch", reasons: "Iterable[str]", what_now: str, options: argparse.Namespace) -> int:
     """A batch is not published: why, line by line."""
     put_lines([f"{found.name} is not published; {what_now}:", *(f"  {reason}" for reason in reasons)], options)
-    return door.NO
+    return cli.NO
 
 
 def list_batches(options: argparse.Namespace) -> int:
     """`list`: the batches there are."""
-    from benchkit.boards.batch_folders import every_batch
-    from benchkit.boards.telling import list_lines
+    from benchkit.boards.batch import every_batch
+    from benchkit.boards.console import list_lines
 
     # the example lies beside the kit
     put_lines(list_lines(every_batch(runs()), os.path.join(os.path.dirname(options.words[0]), "jobs", "example.toml")),
               options)
-    return door.DONE
+    return cli.DONE
 
 
 if __name__ == "__main__":
-    sys.exit(door.as_process(main))
+    sys.exit(cli.as_process(main))

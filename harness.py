@@ -37,7 +37,7 @@ try:
     if HERE not in sys.path:
         sys.path.insert(0, HERE)
 
-    from benchkit import door
+    from benchkit import cli
 except MemoryError:
     sys.stderr.write("harness.py: there is not enough memory to start (ulimit -v)\n")
     sys.exit(3)
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from benchkit.recordings.recording import Recording
     from benchkit.recordings.run_record import RunRecord, Tally
     from benchkit.reports.comparison import SideBySide
-    from benchkit.reports.gate import Gate, Rules
-    from benchkit.tasks.checking import Summary
+    from benchkit.reports.gate import Gate, GateRules
+    from benchkit.tasks.judging import Summary
     from benchkit.tasks.task import Task
 
 RUN_DESCRIPTION_FIELDS = ("latency_s", "recorded_latency_s", "started_at", "environment")
@@ -64,23 +64,23 @@ MOST_PROBLEMS = 100
 MOST_LABELS = 20
 
 
-def parser() -> door.Parser:
-    """The flags of this door."""
-    flags = door.Parser("harness.py", __doc__)
+def parser() -> cli.Parser:
+    """The flags of this command."""
+    flags = cli.Parser("harness.py", __doc__)
     commands = flags.add_subparsers(dest="command", metavar="COMMAND", required=True)
     run = commands.add_parser("run", prog="harness.py run", help="judge a recording into a run record")
-    door.add_task_flags(run)
-    door.add_run_flags(run)
+    cli.add_task_flags(run)
+    cli.add_run_flags(run)
     run.add_argument("--out", metavar="FILE", help="the run record (default runs/NAME.json, after the system; "
                      "FILE.jsonl: a result a line, for a large run)")
     run.set_defaults(story=judge_run)
     add_compare_flags(commands.add_parser(
         "compare", prog="harness.py compare", help="refuse a candidate that is worse than its base (exit code 1)"))
     check = commands.add_parser("check", prog="harness.py check", help="say what is wrong with a task or its cases")
-    door.add_task_flags(check)
+    cli.add_task_flags(check)
     check.set_defaults(story=check_task)
     show = commands.add_parser("show", prog="harness.py show", help="print the exact request of one case")
-    door.add_task_flags(show)
+    cli.add_task_flags(show)
     show.add_argument("--case", metavar="ID", required=True, help="which case")
     show.add_argument("--system", metavar="MODULE:NAME", help="show its settings too, and the request of trial 1")
     show.set_defaults(story=show_request)
@@ -91,9 +91,9 @@ def add_compare_flags(compare: argparse.ArgumentParser) -> None:
     """What `compare` takes."""
     compare.add_argument("base", metavar="BASE", help="the run record that is good enough")
     compare.add_argument("candidate", metavar="CANDIDATE", help="the one that may take its place")
-    compare.add_argument("--alpha", type=door.fraction, default=0.05, metavar="P",
+    compare.add_argument("--alpha", type=cli.fraction, default=0.05, metavar="P",
                          help="a fall counts with a sign-flip p below this (default %(default)s)")
-    compare.add_argument("--max-drop", type=door.fraction, default=0.0, metavar="SHARE",
+    compare.add_argument("--max-drop", type=cli.fraction, default=0.0, metavar="SHARE",
                          help="allowed fall of mean pass^1 (.02: 2 points; default %(default)s)")
     compare.add_argument("--allow-incomplete", action="store_true", help="incomplete trials do not refuse it")
     compare.add_argument("--strict", action="store_true",
@@ -107,40 +107,40 @@ def main(argv: "list[str] | None" = None) -> int:
     start = time.monotonic()
     options = parser().parse_args(argv)
     options.start = start
-    options.words = (door.typed("harness.py", argv), *(sys.argv[1:] if argv is None else argv))
-    return door.run("harness.py", lambda: options.story(options))
+    options.words = (cli.typed("harness.py", argv), *(sys.argv[1:] if argv is None else argv))
+    return cli.run("harness.py", lambda: options.story(options))
 
 
 # -------------------------------------------------------------------------------------------------- run
 
 def judge_run(options: argparse.Namespace) -> int:
     """`run`: a replay is judged, any other system recorded first."""
-    from benchkit.disk.outputs import refuse_misnamed
+    from benchkit.disk.file_kinds import refuse_misnamed
     from benchkit.recordings.replay import is_replay
-    from benchkit.recordings.run_record_writing import keep_run_record
+    from benchkit.recordings.run_record import keep_run_record
 
     if options.out is not None:
         refuse_misnamed("--out", options.out)
-    options.system = options.system or door.DEFAULT_SYSTEM
+    options.system = options.system or cli.DEFAULT_SYSTEM
     record, out = replayed(options) if is_replay(options.system) else recorded(options)
     tally = keep_run_record(out, record)
     report = str(out.with_name(out.stem + "-report.json"))
-    door.put(run_text(record, tally, out, command_of(options).beside("report.py", str(out), "--out", report)) + "\n")
-    return door.DONE
+    cli.put(run_text(record, tally, out, command_of(options).beside("report.py", str(out), "--out", report)) + "\n")
+    return cli.DONE
 
 
 def replayed(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
     """The run record of `replay:FILE`, and where it belongs."""
     from benchkit.basics.command import shell_word
     from benchkit.recordings.replay import REPLAY, fitted, recording_from, reference_of
-    from benchkit.tasks.cases import in_split, read_cases
+    from benchkit.tasks.task import in_split, read_cases
 
     reference = reference_of(options.system.removeprefix(REPLAY))
     recording = recording_from(reference)
     refuse_guessed_task(options, recording.task.module)
     task = task_of(options)
     cases = in_split(read_cases(path_of(options.cases)), options.split or recording.split)
-    given = "" if options.cases == door.DEFAULT_CASES else f" --cases {shell_word(options.cases)}"
+    given = "" if options.cases == cli.DEFAULT_CASES else f" --cases {shell_word(options.cases)}"
     recording = fitted(recording, str(reference.path), task, cases, options.trials, given)
     return judged(recording, task, cases), out_of(options, recording.system)
 
@@ -148,38 +148,38 @@ def replayed(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
 def refuse_guessed_task(options: argparse.Namespace, recorded: str) -> None:
     """Where no task is given, the example's is meant; a recording of another one is not judged by it."""
     from benchkit.basics.errors import Unusable
-    from benchkit.basics.names import shown_line
+    from benchkit.basics.texts import shown_line
 
-    if options.task is None and recorded != door.DEFAULT_TASK:
+    if options.task is None and recorded != cli.DEFAULT_TASK:
         command = command_of(options).having("--task", recorded)
-        more = "" if options.cases != door.DEFAULT_CASES else ", with --cases FILE if they are not in cases.json"
+        more = "" if options.cases != cli.DEFAULT_CASES else ", with --cases FILE if they are not in cases.json"
         raise Unusable(f"--system {options.system}: it was recorded with --task {shown_line(recorded, 80)}; a module "
                        f"is never imported because a file names it, so say it yourself{more}: {command}")
 
 
 def recorded(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
     """The run record of a system that was asked just now (or before, where its log has the answers)."""
-    from benchkit.basics.clock import Clock, StopWish
-    from benchkit.basics.errors import Surroundings, Unusable
+    from benchkit.basics.clock import Clock, StopRequest
+    from benchkit.basics.errors import EnvironmentFailure, Unusable
     from benchkit.recordings.converting import recording_of
-    from benchkit.recordings.judged import with_measured_latency
-    from benchkit.running.live import Edges, Wish, log_at, order_of, record_live, verdicts_of
+    from benchkit.recordings.replay import with_measured_latency
+    from benchkit.running.live import RunContext, RunConfig, log_at, workload_of, record_live, verdicts_of
     from benchkit.tasks.task import load_task
     from benchkit.trial_log.reader import read_log
 
     out = out_of(options, options.system)
     if out.suffix == ".jsonl":
         raise Unusable(f"--out {out}: the log goes beside it under this name; give one that ends in .json")
-    edges = Edges(door.folders(), options.start, door.say, sys.stderr, Clock(), StopWish())
-    task = load_task(options.task or door.DEFAULT_TASK, edges.folders)
+    context = RunContext(cli.folders(), options.start, cli.say, sys.stderr, Clock(), StopRequest())
+    task = load_task(options.task or cli.DEFAULT_TASK, context.folders)
     log = log_at(out.with_suffix(".jsonl"))
-    order = order_of(Wish(
+    order = workload_of(RunConfig(
         system=options.system, cases=options.cases,
-        split=options.split or door.DEFAULT_SPLIT, trials=options.trials or door.DEFAULT_TRIALS,
-        log=out.with_suffix(".jsonl"), command=command_of(options)), task, edges, log)
-    ended = record_live(order, log, edges, verdicts_of(task, order.cases))
+        split=options.split or cli.DEFAULT_SPLIT, trials=options.trials or cli.DEFAULT_TRIALS,
+        log=out.with_suffix(".jsonl"), command=command_of(options)), task, context, log)
+    ended = record_live(order, log, context, verdicts_of(task, order.cases))
     if ended.sentence is not None:
-        raise Surroundings(f"{ended.sentence}; what was recorded is in {order.log}; go on with: {order.command}")
+        raise EnvironmentFailure(f"{ended.sentence}; what was recorded is in {order.log}; go on with: {order.command}")
     recording = recording_of(read_log(order.log), options.system)
     return with_measured_latency(judged(recording, task, order.cases)), out
 
@@ -187,8 +187,8 @@ def recorded(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
 def judged(recording: "Recording", task: "Task", cases: "tuple[Case, ...]") -> "RunRecord":
     """The recording, judged here and now."""
     from benchkit.basics.clock import Clock
-    from benchkit.recordings.judged import Circumstances, judge_recording
-    from benchkit.running.environment import environment
+    from benchkit.recordings.replay import Circumstances, judge_recording
+    from benchkit.running.workload import environment
 
     return judge_recording(recording, task, cases, Circumstances(Clock().stamp(), environment({})))
 
@@ -202,7 +202,7 @@ def command_of(options: argparse.Namespace) -> "Command":
 
 def run_text(record: "RunRecord", tally: "Tally", out: "Path", report: "Command") -> str:
     """What became of the trials, where it is written, and the command to go on."""
-    from benchkit.basics.names import count_of, shown_line
+    from benchkit.basics.texts import count_of, shown_line
 
     totals, errors = tally.totals, tally.errors
     reasons = f" ({', '.join(f'{name} {count}' for name, count in errors.items())})" if errors else ""
@@ -227,14 +227,14 @@ def compare_runs(options: argparse.Namespace) -> int:
     side = sides_of(options)
     pair = side.pairs[0]
     if pair.comparison is None:
-        raise_not_comparable(options, "; ".join(obstacle.text for obstacle in pair.obstacles))
+        raise_not_comparable(options, "; ".join(incompatibility.text for incompatibility in pair.incompatibilities))
     gate = gate_of(pair.comparison, side.runs[1].totals, rules_of(options))
     if not gate.broken and not pair.comparison.compared:
         raise_not_comparable(options, "in no case that both have did both judge a trial")
     if options.out is not None:
         write_gate(options, side, gate)
-    door.put(gate_text(side, pair, gate))
-    return door.NO if gate.broken else door.DONE
+    cli.put(gate_text(side, pair, gate))
+    return cli.NO if gate.broken else cli.DONE
 
 
 def sides_of(options: argparse.Namespace) -> "SideBySide":
@@ -257,23 +257,23 @@ def raise_not_comparable(options: argparse.Namespace, why: str) -> "NoReturn":
     raise Unusable(f"{options.base} and {options.candidate} cannot be compared: {why}")
 
 
-def rules_of(options: argparse.Namespace) -> "Rules":
+def rules_of(options: argparse.Namespace) -> "GateRules":
     """The rules that the flags ask for."""
     from fractions import Fraction
 
-    from benchkit.reports.gate import Rules
+    from benchkit.reports.gate import GateRules
 
     # the numbers as they were typed, not the floats nearest to them
-    return Rules(Fraction(repr(options.alpha)), Fraction(repr(options.max_drop)), options.allow_incomplete,
-                 options.strict)
+    return GateRules(Fraction(repr(options.alpha)), Fraction(repr(options.max_drop)), options.allow_incomplete,
+                     options.strict)
 
 
 def write_gate(options: argparse.Namespace, side: "SideBySide", gate: "Gate") -> None:
     """The answer as JSON, whole or not at all."""
-    from benchkit.disk.outputs import refuse_misnamed
+    from benchkit.disk.file_kinds import refuse_misnamed
     from benchkit.disk.whole_files import refuse_other, write_whole
-    from benchkit.reports.wire import file_bytes
-    from benchkit.reports.wire_pairs import gate_fields
+    from benchkit.reports.report_json import file_bytes
+    from benchkit.reports.report_json import gate_fields
 
     refuse_other(options.out, "gate")
     refuse_misnamed("--out", options.out)
@@ -285,25 +285,25 @@ def write_gate(options: argparse.Namespace, side: "SideBySide", gate: "Gate") ->
 def check_task(options: argparse.Namespace) -> int:
     """`check`: every problem on stderr (exit code 2), or a summary of what there is."""
     from benchkit.basics.errors import Unusable
-    from benchkit.basics.names import count_of
-    from benchkit.tasks.cases import read_cases
-    from benchkit.tasks.checking import problems_of, summary_of
+    from benchkit.basics.texts import count_of
+    from benchkit.tasks.task import read_cases
+    from benchkit.tasks.judging import problems_of, summary_of
 
     cases, task = read_cases(path_of(options.cases)), task_of(options)
     problems = list(problems_of(task, cases))
     for problem in problems[:MOST_PROBLEMS]:
-        door.say(f"{options.cases}: {problem}")
+        cli.say(f"{options.cases}: {problem}")
     if problems:
         more = f", of which {MOST_PROBLEMS} are shown" if len(problems) > MOST_PROBLEMS else ""
         raise Unusable(f"{count_of(len(problems), 'problem')} in {options.cases} and {task.module}{more}; nothing was "
                        "changed")
-    door.put(summary_text(task, summary_of(task, cases), options.cases) + "\n")
-    return door.DONE
+    cli.put(summary_text(task, summary_of(task, cases), options.cases) + "\n")
+    return cli.DONE
 
 
 def summary_text(task: "Task", summary: "Summary", cases: str) -> str:
     """What a task and its cases consist of, a line each."""
-    from benchkit.basics.names import shown_line
+    from benchkit.basics.texts import shown_line
     from benchkit.systems.baselines import GENERIC
 
     baselines = [name + (" (sees labels)" if name in summary.sees_labels else "") for name in summary.baselines]
@@ -327,9 +327,9 @@ def counted(counts: "Mapping[str, int]") -> str:
 def show_request(options: argparse.Namespace) -> int:
     """`show`: what is asked for one case, as JSON; with --system also its settings, and the request of trial 1."""
     from benchkit.basics.errors import Unusable
-    from benchkit.basics.indented import indented
-    from benchkit.basics.names import shown_line
-    from benchkit.tasks.cases import read_cases
+    from benchkit.basics.json_text import indented
+    from benchkit.basics.texts import shown_line
+    from benchkit.tasks.task import read_cases
     from benchkit.tasks.task import prompt_of
 
     task, cases = task_of(options), read_cases(path_of(options.cases))
@@ -344,13 +344,13 @@ def show_request(options: argparse.Namespace) -> int:
     if options.system is not None:
         same_split = tuple(other for other in cases if other.split == case.split)
         request.update(system_fields(options.system, settings_of(options.system, task, same_split), prompt.ask))
-    door.put(indented(request) + "\n")
-    return door.DONE
+    cli.put(indented(request) + "\n")
+    return cli.DONE
 
 
 def settings_of(system: str, task: "Task", cases: "tuple[Case, ...]") -> "tuple[str, Mapping[str, JSON]]":
     """A system's recorded name, and its settings as far as they are known without asking a server."""
-    from benchkit.basics.clock import Clock, StopWish
+    from benchkit.basics.clock import Clock, StopRequest
     from benchkit.recordings.replay import REPLAY, is_replay, recording_from, reference_of
     from benchkit.systems.loading import load_system
     from benchkit.systems.system import SystemOptions
@@ -359,13 +359,13 @@ def settings_of(system: str, task: "Task", cases: "tuple[Case, ...]") -> "tuple[
         recording = recording_from(reference_of(system.removeprefix(REPLAY)))
         return recording.system, recording.settings
     made = load_system(system, SystemOptions(
-        clock=Clock(), stop=StopWish(), say=door.say, task=task, cases=cases), door.folders())
+        clock=Clock(), stop=StopRequest(), say=cli.say, task=task, cases=cases), cli.folders())
     return system, made.settings()
 
 
 def system_fields(system: str, known: "tuple[str, Mapping[str, JSON]]", ask: str) -> "dict[str, JSON]":
     """System, settings, seed and request of trial 1; the request is null where a setting is still unknown (null)."""
-    from benchkit.basics.canonical import request_of
+    from benchkit.basics.json_text import request_of
     from benchkit.basics.values import Cell
 
     name, settings = known
@@ -380,7 +380,7 @@ def task_of(options: argparse.Namespace) -> "Task":
     """The task that the flags name."""
     from benchkit.tasks.task import load_task
 
-    return load_task(options.task or door.DEFAULT_TASK, door.folders())
+    return load_task(options.task or cli.DEFAULT_TASK, cli.folders())
 
 
 def path_of(text: str) -> "Path":
@@ -392,10 +392,10 @@ def path_of(text: str) -> "Path":
 
 def out_of(options: argparse.Namespace, system: str) -> "Path":
     """--out, or runs/NAME.json after the part of the system's name behind the first colon."""
-    from benchkit.basics.names import file_stem
+    from benchkit.basics.texts import file_stem
 
     return path_of(options.out or os.path.join("runs", file_stem(system.partition(":")[2]) + ".json"))
 
 
 if __name__ == "__main__":
-    sys.exit(door.as_process(main))
+    sys.exit(cli.as_process(main))

@@ -34,8 +34,8 @@ OPTIONS = {
 
 def system(name: str, options: SystemOptions) -> OllamaSystem:
     """The model of a short name of MODELS, or of a full tag."""
-    from benchkit import Model, OllamaSystem
+    from benchkit import OllamaModel, OllamaSystem
     if name in MODELS:
         tag, digest = MODELS[name]
-        return OllamaSystem(Model(tag, OPTIONS, digest, Path(__file__), __name__), options)
-    return OllamaSystem(Model(name, OPTIONS, module=__name__), options)
+        return OllamaSystem(OllamaModel(tag, OPTIONS, digest, Path(__file__), __name__), options)
+    return OllamaSystem(OllamaModel(name, OPTIONS, module=__name__), options)

@@ -26,7 +26,7 @@ try:
     if HERE not in sys.path:
         sys.path.insert(0, HERE)
 
-    from benchkit import door
+    from benchkit import cli
 except MemoryError:
     sys.stderr.write("outputs_digest.py: there is not enough memory to start (ulimit -v)\n")
     sys.exit(3)
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
     from fractions import Fraction
     from pathlib import Path
 
-    from benchkit.basics.differences import Difference as NamedDifference
+    from benchkit.basics.fields import LeafDifference as NamedDifference
     from benchkit.recordings.digest_book import Difference, LogCheck
     from benchkit.recordings.digest_comparison import DigestComparison, Side
     from benchkit.recordings.digests import LogDigests, TrialOf
     from benchkit.recordings.recording import Recording
 
 
-def parser() -> door.Parser:
-    """The flags of this door."""
-    flags = door.Parser("outputs_digest.py", __doc__)
+def parser() -> cli.Parser:
+    """The flags of this command."""
+    flags = cli.Parser("outputs_digest.py", __doc__)
     flags.add_argument("logs", metavar="LOG", nargs="*", help="trial logs (NAME.jsonl)")
     flags.add_argument("--system", metavar="MODULE:NAME", help="which system, where a log holds several")
     modes = flags.add_mutually_exclusive_group()
@@ -68,7 +68,7 @@ def main(argv: "list[str] | None" = None) -> int:
         flags.error("--check and --compare take no further logs")
     if not (options.check or options.compare or options.logs):
         flags.error("name a log, or give --check FILE or --compare A B")
-    return door.run("outputs_digest.py", lambda: story(options))
+    return cli.run("outputs_digest.py", lambda: story(options))
 
 
 def story(options: argparse.Namespace) -> int:
@@ -84,15 +84,15 @@ def story(options: argparse.Namespace) -> int:
 
 def show(options: argparse.Namespace) -> int:
     """`LOG ...`: a digest a line."""
-    from benchkit.basics.names import count_of
+    from benchkit.basics.texts import count_of
     from benchkit.recordings.digests import digests_of
 
     for name, recording in recordings_of(options).items():
         digests = digests_of(recording)
         total, planned = digests.total(), len(recording.cases) * recording.trials
-        door.put(f"{total.sha256}  {name}  {total.ran:,} of {count_of(planned, 'trial')}, "
-                 f"settings {digests.settings_sha256[:16]}\n")
-    return door.DONE
+        cli.put(f"{total.sha256}  {name}  {total.ran:,} of {count_of(planned, 'trial')}, "
+                f"settings {digests.settings_sha256[:16]}\n")
+    return cli.DONE
 
 
 def update(options: argparse.Namespace) -> int:
@@ -104,15 +104,15 @@ def update(options: argparse.Namespace) -> int:
 
     book = Path(options.update)
     entry = entry_of(one_line_label(options.label), recordings_of(options))
-    with alone(book.with_name(f"{book.name}.lock"), lambda: door.say(f"{book}: waiting for another --update of it")):
+    with alone(book.with_name(f"{book.name}.lock"), lambda: cli.say(f"{book}: waiting for another --update of it")):
         before = read_book(book) if book.exists() else ()
         keep_book(book, added(book, before, entry))
-    door.put(f"{book}: entry {len(before) + 1}, {entry.label}: {', '.join(entry.logs)}\n")
+    cli.put(f"{book}: entry {len(before) + 1}, {entry.label}: {', '.join(entry.logs)}\n")
     apart = [name for name in entry.logs if not log_beside(book, name).is_file()]
     if apart:
-        door.say(f"{book}: --check looks for logs beside it, and in {book.resolve().parent} there is no "
-                 f"{', '.join(f'{name}.jsonl' for name in apart)}")
-    return door.DONE
+        cli.say(f"{book}: --check looks for logs beside it, and in {book.resolve().parent} there is no "
+                f"{', '.join(f'{name}.jsonl' for name in apart)}")
+    return cli.DONE
 
 
 def log_beside(book: "Path", name: str) -> "Path":
@@ -151,7 +151,7 @@ def recording_in(path: "Path", options: argparse.Namespace) -> "Recording":
 def one_line_label(label: str) -> str:
     """A label that can stand in a table. Raises Unusable."""
     from benchkit.basics.errors import Unusable
-    from benchkit.basics.names import shown_line
+    from benchkit.basics.texts import shown_line
 
     if not label.strip() or shown_line(label) != label:
         raise Unusable("--label: give a text of one line, at most 200 letters, without control characters")
@@ -183,13 +183,13 @@ def check(options: argparse.Namespace) -> int:
                            f"python3 outputs_digest.py --compare {shell_word(f'{book}#LABEL')} LOG")
         digests = digests_of(recording_in(path, options))
         checks.append(check_log(name, digests, entries))
-        door.put(check_text(checks[-1]) + "\n")
-    return door.DONE if all(one.equal for one in checks) else door.NO
+        cli.put(check_text(checks[-1]) + "\n")
+    return cli.DONE if all(one.equal for one in checks) else cli.NO
 
 
 def check_text(found: "LogCheck") -> str:
     """Which entry a log equals, and how far it is from the others."""
-    from benchkit.basics.names import count_of, shown_line
+    from benchkit.basics.texts import count_of, shown_line
 
     def told(one: "Difference") -> str:
         return f"{shown_line(one.label)}: {count_of(one.different, 'trial differs', 'trials differ')}"
@@ -205,7 +205,7 @@ def check_text(found: "LogCheck") -> str:
 
 def trial_text(trial: "TrialOf | None") -> str:
     """`case B-01, trial 3`."""
-    from benchkit.basics.names import shown_line
+    from benchkit.basics.texts import shown_line
 
     return "none" if trial is None else f"case {shown_line(trial.case, 80)}, trial {trial.trial}"
 
@@ -215,19 +215,19 @@ def trial_text(trial: "TrialOf | None") -> str:
 def compare(options: argparse.Namespace) -> int:
     """`--compare A B`: exit code 1 if a trial that both have differs: in its output, or in how it ended."""
     from benchkit.basics.errors import Unusable
-    from benchkit.disk.outputs import is_same_file
+    from benchkit.disk.file_kinds import is_same_file
     from benchkit.recordings.digest_comparison import compare as compared
 
     first, second = sides_of(options.compare, options)
     if options.compare[0] == options.compare[1] or is_same_file(*options.compare):
-        door.say(f"{first.name} and {second.name} are one recording, given twice: they can only be equal")
+        cli.say(f"{first.name} and {second.name} are one recording, given twice: they can only be equal")
     comparison = compared(first, second)
     if not comparison.compared + comparison.errors.counted:
         raise Unusable(f"{first.name} and {second.name} have no trial in common"
                        f"{' that was asked the same' if comparison.other_asks else ''}; there is nothing to compare")
     for line in comparison_text(comparison, first.name, second.name):
-        door.put(line + "\n")
-    return door.NO if comparison.different else door.DONE
+        cli.put(line + "\n")
+    return cli.NO if comparison.different else cli.DONE
 
 
 def sides_of(texts: "list[str]", options: argparse.Namespace) -> "tuple[Side, Side]":
@@ -270,7 +270,7 @@ def log_of(text: str, logs: "dict[str, LogDigests]", other_stem: str) -> "LogDig
 
 def comparison_text(found: "DigestComparison", first: str, second: str) -> "Iterator[str]":
     """What was found, a line each."""
-    from benchkit.basics.names import count_of, shown_line
+    from benchkit.basics.texts import count_of, shown_line
 
     a, b = shown_line(first), shown_line(second)
     equal = count_of(found.compared, "output that both have is equal", "outputs that both have are equal")
@@ -300,7 +300,7 @@ def differences_text(what: str, found: "tuple[NamedDifference, ...]") -> "Iterat
 
 def parting_text(found: "DigestComparison") -> "Iterator[str]":
     """Where the first two outputs that differ part, and where the others do."""
-    from benchkit.basics.names import shown_line
+    from benchkit.basics.texts import shown_line
 
     parting = found.parting
     if parting is None:
@@ -319,10 +319,10 @@ def parting_text(found: "DigestComparison") -> "Iterator[str]":
 
 def in_brackets(share: "Fraction | None") -> str:
     """` (98.3 %)`; ` n/a` where nothing could be compared."""
-    from benchkit.basics.shares import percent
+    from benchkit.basics.texts import percent
 
     return " n/a" if share is None else f" ({percent(share)} %)"
 
 
 if __name__ == "__main__":
-    sys.exit(door.as_process(main))
+    sys.exit(cli.as_process(main))

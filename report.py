@@ -29,7 +29,7 @@ try:
     if HERE not in sys.path:
         sys.path.insert(0, HERE)
 
-    from benchkit import door
+    from benchkit import cli
 except MemoryError:
     sys.stderr.write("report.py: there is not enough memory to start (ulimit -v)\n")
     sys.exit(3)
@@ -47,16 +47,16 @@ if TYPE_CHECKING:
 OUTPUT_FLAGS = ("--out", "--html", "--markdown", "--junit", "--csv")
 
 
-def parser() -> door.Parser:
-    """The flags of this door."""
-    flags = door.Parser("report.py", __doc__)
+def parser() -> cli.Parser:
+    """The flags of this command."""
+    flags = cli.Parser("report.py", __doc__)
     flags.add_argument("runs", nargs="+", metavar="RUN", help="a run record, as harness.py and bench.py write it")
     flags.add_argument("--out", metavar="JSON", help="write the report as JSON, too")
     flags.add_argument("--html", metavar="FILE", help="write it as a page for a browser, too")
     flags.add_argument("--markdown", metavar="FILE", help="write it as Markdown, too")
     flags.add_argument("--junit", metavar="FILE", help="write it as JUnit XML, too")
     flags.add_argument("--csv", metavar="FILE", help="write all trials as CSV, too")
-    flags.add_argument("--margin", type=door.fraction, metavar="SHARE",
+    flags.add_argument("--margin", type=cli.fraction, metavar="SHARE",
                        help="say of each pair of runs whether they are the same within this (.05: 5 points)")
     flags.add_argument("--case", metavar="ID", help="show all trials of this case, in place of the report")
     return flags
@@ -65,7 +65,7 @@ def parser() -> door.Parser:
 def main(argv: "list[str] | None" = None) -> int:
     """Parse the flags, and tell the story."""
     options = parser().parse_args(argv)
-    return door.run("report.py", lambda: report(options))
+    return cli.run("report.py", lambda: report(options))
 
 
 def report(options: argparse.Namespace) -> int:
@@ -81,13 +81,13 @@ def report(options: argparse.Namespace) -> int:
     write_files(outputs, runs, side)
     # line by line: an unbuffered stdout takes a part of one large write for the whole when its reader leaves
     sys.stdout.writelines(text.splitlines(keepends=True))
-    return door.DONE
+    return cli.DONE
 
 
 def refuse_outputs(outputs: "Mapping[str, str]", runs: "Sequence[str]") -> None:
     """Raise Unusable where a file that was asked for would be written over a run, another output, or a stranger."""
     if outputs:
-        from benchkit.disk.outputs import refuse_misnamed, refuse_shared, refuse_unlike
+        from benchkit.disk.file_kinds import refuse_misnamed, refuse_shared, refuse_unlike
         from benchkit.reports.files import FORMATS
         refuse_shared(outputs, runs)
         for flag, path in outputs.items():
@@ -125,7 +125,7 @@ def write_files(outputs: "Mapping[str, str]", runs: "Sequence[RunReport]", side:
         from benchkit.reports.files import FORMATS, Contents
         for flag, path in outputs.items():
             write_whole(path, FORMATS[flag].render(Contents(runs, side)))
-            door.say(f"written: {path} ({FORMATS[flag].kind})")
+            cli.say(f"written: {path} ({FORMATS[flag].kind})")
 
 
 def case_texts(runs: "Sequence[RunReport]", case_id: str, paint: "Paint") -> str:
@@ -155,4 +155,4 @@ def paint_for(stream: "TextIO") -> "Paint":
 
 
 if __name__ == "__main__":
-    sys.exit(door.as_process(main))
+    sys.exit(cli.as_process(main))

@@ -1,4 +1,4 @@
-"""The river, through its doors and without a model: cases -> log -> recording -> run record -> report."""
+"""The river, through its commands and without a model: cases -> log -> recording -> run record -> report."""
 from __future__ import annotations
 
 import json
@@ -18,9 +18,9 @@ from benchkit.reports.run_report import report_of
 from benchkit.reports.text import first_screen, text_report
 from benchkit.trial_log.writer import LogWriter
 from harness import RUN_DESCRIPTION_FIELDS
-from tests.doors import HANGS_S, LATE_S, ROOT, Told, door
+from tests.commands import HANGS_S, LATE_S, ROOT, Told, cli
 from tests.fake_ollama import says, silent, status
-from tests.river import MODEL, NOWHERE, River, RiverWithServer
+from tests.workflow import MODEL, NOWHERE, Workflow, WorkflowWithServer
 
 KEYWORDS = "python3 bench.py --system baselines:keywords --trials 2"
 JUDGE = ("python3 harness.py run --task triage_task --cases cases.json --system replay:recorded/keywords.json "
@@ -35,7 +35,7 @@ def without_description(value: Any) -> Any:
     return [without_description(inner) for inner in value] if isinstance(value, list) else value
 
 
-class TheWholeRiver(River):
+class TheWholeWorkflow(Workflow):
     def test_one_command_records_converts_judges_and_shows(self) -> None:
         stdout = self.well(KEYWORDS + " --budget-s 30")
         self.assertEqual(["cases.json", "recorded/keywords.json", "recorded/keywords.jsonl"], list(self.files()))
@@ -88,7 +88,7 @@ class TheWholeRiver(River):
         for number, environment in enumerate(({"PYTHONHASHSEED": "1", "LC_ALL": "C"},
                                               {"PYTHONHASHSEED": "77", "LC_ALL": "C.UTF-8", "PYTHONUTF8": "0"})):
             out = f"out{number}"
-            told = [door(self.folder, name, *flags.split(), environment=environment) for name, flags in (
+            told = [cli(self.folder, name, *flags.split(), environment=environment) for name, flags in (
                 ("bench.py", f"--log recorded/keywords.jsonl --convert {out}/keywords.json"),
                 ("harness.py", f"run --system replay:{out}/keywords.json --out {out}/runs/keywords.json"),
                 ("report.py", f"{out}/runs/keywords.json --out {out}/report.json"))]
@@ -110,7 +110,7 @@ class TheWholeRiver(River):
                     self.assertNotIn(words, data, name)
 
 
-class ChangingOnesMind(River):
+class ChangingOnesMind(Workflow):
     def setUp(self) -> None:
         super().setUp()
         self.well(KEYWORDS)
@@ -139,7 +139,7 @@ class ChangingOnesMind(River):
         self.assertLessEqual(changed, {"verdict", "checks", "explain"})
         self.assertTrue(changed)
 
-    def test_a_changed_prompt_is_refused_by_name_at_every_door(self) -> None:
+    def test_a_changed_prompt_is_refused_by_name_at_every_command(self) -> None:
         self.change("triage_task.py", "Subject: {fields['subject']}",
                     "Subject: {fields['subject'].replace('" + self.cases[1]["input"]["subject"] + "', '?')}")
         self.refused(JUDGE, 2, f"the prompt or schema of case {self.ids[1]} has changed since it was recorded")
@@ -207,7 +207,7 @@ class ChangingOnesMind(River):
         self.well(KEYWORDS)
 
 
-class AgainstAServer(RiverWithServer):
+class AgainstAServer(WorkflowWithServer):
     def test_it_records_through_http_and_binds_every_reply(self) -> None:
         stdout = self.well(self.bench("--hardware 'a desk'"))
         self.assertEqual(self.every_cell(2), self.asked())
@@ -367,7 +367,7 @@ class AgainstAServer(RiverWithServer):
         self.refused("python3 bench.py --log runs/smol.jsonl", 2, "runs/smol.json is there and is no recording")
 
 
-class Killed(RiverWithServer):
+class Killed(WorkflowWithServer):
     def test_killed_at_any_moment_no_trial_is_lost_and_none_is_asked_twice(self) -> None:
         for moment in (1, 2, 4, 6):
             with self.subTest(moment=moment):
@@ -387,13 +387,13 @@ class Killed(RiverWithServer):
         """Kill a run when its request of this number arrives; `lost`: (number, trials in the log) that do not fit."""
         processes: list[subprocess.Popen[bytes]] = []
 
-        def witness(seen: Any) -> None:
+        def observer(seen: Any) -> None:
             number = len(self.server.chats())
             if len(self.trials()) != number - 1:
                 lost.append((number, len(self.trials())))
             if number == moment:
                 processes[0].kill()
-        self.server.on_chat = witness
+        self.server.on_chat = observer
         processes.append(self.start(*self.flags.split()))
         self.assertEqual(-signal.SIGKILL, self.ended(processes[0]).code)
         self.server.on_chat = lambda seen: None
@@ -414,7 +414,7 @@ def send(number: signal.Signals, process: subprocess.Popen[bytes]) -> None:
     process.send_signal(number)
 
 
-class Signalled(RiverWithServer):
+class Signalled(WorkflowWithServer):
     SLEEPER = ("import time\nfrom benchkit.basics.values import Reply\n"
                "class Sleeper:\n"
                "    def open(self): return {'server': None}\n"

@@ -20,8 +20,8 @@ sys.path.insert(0, str(ROOT))
 import atheris  # type: ignore[import-untyped]  # noqa: E402
 
 with atheris.instrument_imports(include=["benchkit"]):
-    from benchkit.basics.canonical import SUM_BYTES, is_whole
     from benchkit.basics.errors import Unusable
+    from benchkit.basics.json_text import SUM_BYTES, is_whole
     from tests.hostile_board_inputs import KINDS, RESEALED
     from tests.hostile_inputs import Kind
     from tests.mutator import sealed

@@ -1,14 +1,14 @@
-"""The rooms behind the doors.
+"""The modules behind the commands.
 
-Floors, from the ground up; a room imports only from its own floor above it in this list, or from floors below:
+Layers, from the ground up; a module imports only from its own layer above it in this list, or from layers below:
 
     basics       errors, values, canonical JSON, names, the clock; knows nothing of files or networks
     statistics   formulas over counts; exact fractions in, figures out
     pages        escaping, HTML, SVG charts, Markdown and CSV text; pure: values in, text out
-    disk         the only floor that writes files
+    disk         the only layer that writes files
     trial_log    the trial log: its lines, its reader, its writer
     tasks        cases, the user's task, and the judgement of one output
-    network      the only floor that opens sockets
+    network      the only layer that opens sockets
     systems      who answers: the seam to the user's systems, and the baselines of the kit
     recordings   what a log amounts to: recordings, run records, digests
     running      what is left to run, and running it
@@ -21,29 +21,27 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from benchkit.basics.canonical import canonical, short_digest
     from benchkit.basics.errors import ERROR_TYPES, TrialError, Unusable
     from benchkit.basics.fields import Fields
-    from benchkit.basics.strict_json import parse
+    from benchkit.basics.json_text import canonical, parse, short_digest
     from benchkit.basics.values import JSON, Case, Message, Reply, Request, Usage
-    from benchkit.systems.ollama import Model, OllamaSystem
+    from benchkit.systems.ollama import OllamaModel, OllamaSystem
     from benchkit.systems.system import Loaded, System, SystemOptions
 
 VERSION = "1.0.0"
 
 __all__ = [
-    "ERROR_TYPES", "JSON", "VERSION", "Case", "Fields", "Loaded", "Message", "Model", "OllamaSystem", "Reply",
+    "ERROR_TYPES", "JSON", "VERSION", "Case", "Fields", "Loaded", "Message", "OllamaModel", "OllamaSystem", "Reply",
     "Request", "System", "SystemOptions", "TrialError", "Unusable", "Usage", "canonical", "parse", "short_digest",
 ]
 """The names that tasks, systems and question packs import: `from benchkit import Case, Reply, TrialError`."""
 
 _MODULES = {
-    "benchkit.basics.canonical": ("canonical", "short_digest"),
+    "benchkit.basics.json_text": ("canonical", "parse", "short_digest"),
     "benchkit.basics.errors": ("ERROR_TYPES", "TrialError", "Unusable"),
     "benchkit.basics.fields": ("Fields",),
-    "benchkit.basics.strict_json": ("parse",),
     "benchkit.basics.values": ("JSON", "Case", "Message", "Reply", "Request", "Usage"),
-    "benchkit.systems.ollama": ("Model", "OllamaSystem"),
+    "benchkit.systems.ollama": ("OllamaModel", "OllamaSystem"),
     "benchkit.systems.system": ("Loaded", "System", "SystemOptions"),
 }
 

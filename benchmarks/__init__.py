@@ -2,5 +2,5 @@
 
     python3 -m benchmarks.NAME --help
 
-Benchmarks may import the rooms and the tests; nothing but tests imports a benchmark.
+Benchmarks may import the modules and the tests; nothing but tests imports a benchmark.
 """

@@ -3,7 +3,7 @@
     python3 -m benchmarks.bare_client PORT TRIALS FILE
 
 One kept connection to a server on this machine (server.py), nothing read but lengths, nothing judged, shown or checked.
-What a kit takes beyond this is its own. What does not live here: what it is compared with (overhead.py).
+What a kit takes beyond this is its own.
 """
 from __future__ import annotations
 

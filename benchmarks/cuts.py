@@ -3,7 +3,6 @@
 The cells of a plan are numbered in the order of running; shard i of N (from 0) holds the numbers i, i + N, i + 2N, ...
     trial-major   number = trial x cases + case      what the kit does
     case-major    number = case x trials + trial     what it does not do
-What does not live here: how far each shard came (fleet.py).
 """
 from __future__ import annotations
 

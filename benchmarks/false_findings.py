@@ -18,23 +18,21 @@ from fractions import Fraction
 from random import Random
 
 from benchkit.basics.values import Cell, TaskName
-from benchkit.boards.eval_rows import Row, RowError
+from benchkit.boards.job_pack import pack_of_task
 from benchkit.boards.pack import Pack
+from benchkit.boards.scores import RowError, ScoreRow
 from benchkit.boards.standings import Record, ranking_of, records_of
-from benchkit.boards.task_pack import pack_of_task
 from benchkit.recordings.run_record import Judge, JudgedCase, RunRecord, Totals
-from benchkit.reports.case_rows import case_rows
-from benchkit.reports.case_tally import CaseTally
 from benchkit.reports.comparison import SideBySide, side_by_side
 from benchkit.reports.failures import Failures
-from benchkit.reports.gate import Rules, gate_of
+from benchkit.reports.gate import GateRules, gate_of
 from benchkit.reports.pair_words import Finding, verdict_of
 from benchkit.reports.run_report import RunReport, report_of
+from benchkit.reports.tally import CaseTally, case_rows
 from benchkit.statistics.estimators import Counts
 from benchkit.statistics.paired import ALPHA, sign_flip_p
 from benchkit.statistics.ranking import pair_tests, rank_sets
-from benchkit.tasks.cases import read_cases
-from benchkit.tasks.task import load_task
+from benchkit.tasks.task import load_task, read_cases
 from benchmarks.measuring import ROOT, table
 
 GATE, TRACK = "parses", "category"
@@ -105,7 +103,7 @@ class Pairs:
     def refused(self, side: SideBySide) -> bool:
         """Whether the gate refuses the candidate."""
         found = side.pairs[0].comparison
-        rules = Rules(max_drop=self.max_drop, allow_incomplete=True)
+        rules = GateRules(max_drop=self.max_drop, allow_incomplete=True)
         return found is not None and bool(gate_of(found, side.runs[1].totals, rules).broken)
 
     def shares(self, runs: int, rng: Random) -> tuple[float, float | None, float | None]:
@@ -132,11 +130,11 @@ class Boards:
                           for place, lost in enumerate(self.lost) for case in range(self.cases)
                           for trial in range(1, self.trials + 1))
 
-    def _row(self, cell: Cell, lost: float, rng: Random) -> Row:
+    def _row(self, cell: Cell, lost: float, rng: Random) -> ScoreRow:
         right, held = rng.random() < self.right, rng.random() < self.held
         if not (right and held) and rng.random() < lost:
-            return Row(cell, 1, "", None, {}, {}, RowError("Timeout", "no reply"), "1", {})
-        return Row(cell, 1, "", "", {TRACK: float(right)}, {GATE: held}, None, "1", {})
+            return ScoreRow(cell, 1, "", None, {}, {}, RowError("Timeout", "no reply"), "1", {})
+        return ScoreRow(cell, 1, "", "", {TRACK: float(right)}, {GATE: held}, None, "1", {})
 
     def judged_alone(self, records: Mapping[str, Record]) -> bool:
         """Whether ranks separate of which each system's values were scaled as a whole."""

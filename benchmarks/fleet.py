@@ -3,7 +3,6 @@
 A machine takes a shard, starts (the model is loaded), and runs its trials at its own speed until the shard is done, the
 machine is interrupted, or the time is over. Between two events nothing is simulated: the trials of such a stint are
 counted, not played, so 10^8 of them cost as much as 10^4. Their durations come in as the mean of the shard, drawn once.
-What does not live here: which cells a shard holds (cuts.py), and the tables (simulate_fleet.py).
 """
 from __future__ import annotations
 

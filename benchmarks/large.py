@@ -1,10 +1,10 @@
-"""What becomes of the cost of a trial as runs grow to a million: processor time and memory of every stage of the river.
+"""What becomes of the cost of a trial as runs grow to a million: processor time and memory of every stage of the workflow.
 
     python3 -m benchmarks.large                          1,000 to 1,000,000 trials: half an hour, 4 GB in TMPDIR
     python3 -m benchmarks.large --sizes 1000 10000 100000   three minutes
 
 Synthetic logs (synthetic.py) of 1,000 cases are read, converted, judged into lines, reported, digested and merged by
-the doors, each as a process of its own. Time a trial is a slope from the smallest size on, without the start of Python;
+the commands, each as a process of its own. Time a trial is a slope from the smallest size on, without the start of Python;
 growth is against the second size. Memory a trial is the slope of the peak between the two largest sizes. Beside it
 stands the scan by which a run resumes, against `json.loads` over the same lines. It needs a POSIX system.
 Exit code 0, or 1 if time a trial grows by more than 1.1 from the second to the largest size, memory by more than 16
@@ -42,7 +42,7 @@ TOGETHER = ("convert", "judge", "report")
 
 
 @dataclass(frozen=True, slots=True)
-class River:
+class Workflow:
     """What the stages took, by size: one cost for each round."""
 
     costs: Mapping[int, Mapping[str, Sequence[Cost]]]
@@ -69,8 +69,8 @@ class River:
 
 def command_of(stage: str, size: int) -> list[str]:
     """The command of a stage, its files named after the size."""
-    door, *words = STAGES[stage]
-    return [sys.executable, str(ROOT / door),
+    cli, *words = STAGES[stage]
+    return [sys.executable, str(ROOT / cli),
             *(word.replace("LOG", f"{size}.jsonl").replace("N", str(size), 1) if word != "run" else word
               for word in words)]
 
@@ -98,38 +98,50 @@ def scan_ratio(path: Path, rounds: int) -> tuple[float, str]:
     return found.middle, ratio_text(found)
 
 
-def time_rows(river: River) -> list[list[str]]:
+def time_rows(workflow: Workflow) -> list[list[str]]:
     """Microseconds a trial, by size; and what the stages that follow a recording come to together."""
-    sizes = sorted(river.costs)[1:]
-    rows = [[stage, *(f"{river.microseconds(stage, size):.1f}" for size in sizes),
-             f"{river.microseconds(stage, sizes[-1]) / river.microseconds(stage, sizes[0]):.2f}"] for stage in STAGES]
-    return [*rows, ["convert + judge + report", *(f"{together(river, size):.1f}" for size in sizes),
-                    f"{growth(river):.2f}"]]
+    sizes = sorted(workflow.costs)[1:]
+    rows = [
+        [
+            stage,
+            *(f"{workflow.microseconds(stage, size):.1f}" for size in sizes),
+            f"{workflow.microseconds(stage, sizes[-1]) / workflow.microseconds(stage, sizes[0]):.2f}",
+        ]
+        for stage in STAGES
+    ]
+    return [*rows, ["convert + judge + report", *(f"{together(workflow, size):.1f}" for size in sizes),
+                    f"{growth(workflow):.2f}"]]
 
 
-def together(river: River, size: int) -> float:
+def together(workflow: Workflow, size: int) -> float:
     """Microseconds a trial from a log to its report."""
-    return sum(river.microseconds(stage, size) for stage in TOGETHER)
+    return sum(workflow.microseconds(stage, size) for stage in TOGETHER)
 
 
-def growth(river: River) -> float:
+def growth(workflow: Workflow) -> float:
     """How much more a trial costs at the largest size than at the second."""
-    sizes = sorted(river.costs)
-    return together(river, sizes[-1]) / together(river, sizes[1])
+    sizes = sorted(workflow.costs)
+    return together(workflow, sizes[-1]) / together(workflow, sizes[1])
 
 
-def memory_rows(river: River) -> list[list[str]]:
+def memory_rows(workflow: Workflow) -> list[list[str]]:
     """Peak of memory by size in MB, and bytes a trial."""
-    sizes = sorted(river.costs)
-    return [[stage, *(f"{river.peak(stage, size) / 1e6:.0f}" for size in sizes), f"{river.bytes_a_trial(stage):.1f}"]
-            for stage in STAGES]
+    sizes = sorted(workflow.costs)
+    return [
+        [stage, *(f"{workflow.peak(stage, size) / 1e6:.0f}" for size in sizes), f"{workflow.bytes_a_trial(stage):.1f}"]
+        for stage in STAGES
+    ]
 
 
-def broken(river: River, scan: float, page_bytes: int) -> list[str]:
+def broken(workflow: Workflow, scan: float, page_bytes: int) -> list[str]:
     """Which promises do not hold, in words."""
-    said = [] if growth(river) <= MOST_GROWTH else [f"a trial costs {growth(river):.2f} times as much in a large run"]
-    said += [f"{stage} takes {river.bytes_a_trial(stage):.1f} bytes of memory a trial" for stage in STAGES
-             if river.bytes_a_trial(stage) > MOST_BYTES]
+    said = (
+        []
+        if growth(workflow) <= MOST_GROWTH
+        else [f"a trial costs {growth(workflow):.2f} times as much in a large run"]
+    )
+    said += [f"{stage} takes {workflow.bytes_a_trial(stage):.1f} bytes of memory a trial" for stage in STAGES
+             if workflow.bytes_a_trial(stage) > MOST_BYTES]
     said += [f"the scan takes {scan:.2f} times json.loads"] if scan > MOST_SCAN else []
     return said + ([f"the page has {page_bytes:,} bytes"] if page_bytes > MOST_PAGE else [])
 
@@ -151,16 +163,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         for size in sizes:
             put_log(folder / f"{size}.jsonl", cases, size // CASES)
             costs[size] = run_size(folder, size, options.rounds if size <= 10_000 else 1)
-        river = River(costs)
+        workflow = Workflow(costs)
         scan, scan_text = scan_ratio(folder / f"{sizes[-2]}.jsonl", options.rounds)
         page_bytes = (folder / f"{sizes[-1]}.html").stat().st_size
     shown = [f"{size:,}" for size in sizes]
-    print(table(["microseconds of a processor a trial", *shown[1:], "growth"], time_rows(river)))
+    print(table(["microseconds of a processor a trial", *shown[1:], "growth"], time_rows(workflow)))
     print()
-    print(table(["peak of memory, MB", *shown, "bytes a trial"], memory_rows(river)))
+    print(table(["peak of memory, MB", *shown, "bytes a trial"], memory_rows(workflow)))
     print(f"\nreading a log of {sizes[-2]:,} trials to resume, against json.loads over its lines: {scan_text}")
     print(f"the page of {sizes[-1]:,} trials: {page_bytes / 1e6:.1f} MB")
-    said = broken(river, scan, page_bytes)
+    said = broken(workflow, scan, page_bytes)
     print("\n".join(["", *(f"NOT AS PROMISED: {text}" for text in said)]))
     print(f"{machine_line()}\nagain: python3 -m benchmarks.large --sizes {' '.join(map(str, sizes))}")
     return 1 if said else 0

@@ -2,7 +2,6 @@
 
 Bare times say little on a busy machine. So things that are compared are run in turns, each round gives one ratio, and
 the median of the ratios is shown with its range.
-What does not live here: what is measured.
 """
 from __future__ import annotations
 
@@ -19,11 +18,11 @@ from typing import TypeVar
 
 from benchkit.reports.columns import left, right
 from benchkit.reports.columns import table as aligned
-from benchkit.running.environment import CPUINFO, processor
+from benchkit.running.workload import CPUINFO, processor
 
 Found = TypeVar("Found")
 ROOT = Path(__file__).resolve().parent.parent
-"""The folder that holds the doors."""
+"""The folder that holds the commands."""
 # a process begins with the peak memory of the one that started it, until exec: so a small one starts what is measured
 _LAUNCHER = """
 import os, sys, time

@@ -1,6 +1,6 @@
 """The logs of a large run as one, on paper: bytes, levels and time of merges, and what copies of growing logs cost.
 
-All of it is arithmetic over rates that merge_rate.py measures. What does not live here: the merge itself.
+All of it is arithmetic over rates that merge_rate.py measures.
 """
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
     python3 -m benchmarks.overhead                     about three minutes
     python3 -m benchmarks.overhead --rounds 9          more rounds, narrower ranges
-    python3 -m benchmarks.overhead --kit ../before     the doors of another folder, for a comparison
+    python3 -m benchmarks.overhead --kit ../before     the commands of another folder, for a comparison
 
 Every figure is a slope: a run of few trials and one of many are subtracted, so that start-up and the end of a run do
 not count. Each round has all runs in turns.
@@ -52,7 +52,7 @@ sys.path.insert(0, os.path.dirname(sys.argv[1]))
 del sys.argv[0]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
-"""A door on a machine on which a sync does nothing."""
+"""A command on a machine on which a sync does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Slope:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run as a command: the folder of the doors, the folder to work in, the system, and flags around it."""
+    """A run as a command: the folder of the commands, the folder to work in, the system, and flags around it."""
 
     kit: Path
     folder: Path

@@ -1,8 +1,7 @@
 """This kit and two peers, as the benchmark of peers needs them: the files of the task, the command, the count.
 
 All three are asked the same: CASES questions, k trials of each, answered at once by the same text, judged by equality.
-Each tool runs as it comes, but for what would leave the machine. What does not live here: measuring, and the tables
-(peers.py).
+Each tool runs as it comes, but for what would leave the machine.
 """
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from benchkit.basics.names import shown_line
+from benchkit.basics.texts import shown_line
 from benchmarks.measuring import ROOT
 
 KIT = "this kit"
@@ -140,26 +139,26 @@ def kit_right(recording: str) -> int:
 
 def inspect_ai(python: str) -> Tool:
     """Inspect AI, with its mock model; `python` is one that has the package `inspect-ai`."""
-    door = (python, "-m", "inspect_ai")
+    cli = (python, "-m", "inspect_ai")
     return Tool(
         name="Inspect AI",
         does="tens of trials under way; their events go into an SQLite buffer that is not synced, its log file is "
              "written again every 10 trials (from 1,000 trials on: 20 times in all) and synced once, at the end",
-        version=(*door, "--version"),
+        version=(*cli, "--version"),
         files=lambda cases: {"same_answer.py": INSPECT_TASK, "samples.json": json.dumps(
             [{"id": f"case-{number:03}", "input": question(number), "target": ANSWER}
              for number in range(1, cases + 1)])},
-        run=lambda trials: (*door, "eval", "same_answer.py", "--epochs", str(trials), "--display", "none", "--log-dir",
+        run=lambda trials: (*cli, "eval", "same_answer.py", "--epochs", str(trials), "--display", "none", "--log-dir",
                             "logs"),
-        right=partial(_inspect_right_in, door),
+        right=partial(_inspect_right_in, cli),
     )
 
 
-def _inspect_right_in(door: Sequence[str], folder: Path) -> int:
+def _inspect_right_in(cli: Sequence[str], folder: Path) -> int:
     logs = sorted(str(path) for path in (folder / "logs").glob("*.eval"))
     if not logs:
         raise RuntimeError("it left no log")
-    return inspect_right(said(alone([*door, "log", "dump", "--header-only", logs[-1]], folder.parent / "home"), folder))
+    return inspect_right(said(alone([*cli, "log", "dump", "--header-only", logs[-1]], folder.parent / "home"), folder))
 
 
 def inspect_right(header: str) -> int:

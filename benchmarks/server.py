@@ -4,7 +4,6 @@
 
 It prints its port, and at the end of its standard input how long it was at work: seconds from the first byte of each
 request to the last byte of its answer, summed over chats, and over all other requests.
-What does not live here: hostile servers and recorded ones (tests/).
 """
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""How long the doors take to start, against Python itself.
+"""How long the commands take to start, against Python itself.
 
     python3 -m benchmarks.startup                     about a quarter of a minute
     python3 -m benchmarks.startup --rounds 31         more rounds, narrower ranges
 
-Each door is started with --help, and with the cheapest command that does something: over 64 recorded trials of a
+Each command is started with --help, and with the cheapest command that does something: over 64 recorded trials of a
 baseline, made in a scratch folder first. In every round each command runs once, in turns with `python3 -I -c pass`
-(nothing) and `python3 -I -c "import argparse, json"` (the least that a door needs); a ratio is taken within a round.
+(nothing) and `python3 -I -c "import argparse, json"` (the least that a command needs); a ratio is taken within a round.
 Processor time is less disturbed by what else goes on than time on the wall; both are shown. One round before the first
 compiles what is not compiled yet. The interpreter is called by its own path, never by a script. Exit code 0.
 """
@@ -30,7 +30,7 @@ REAL = {
     "outputs_digest.py LOG": ("recorded/keywords.jsonl",),
     "board.py list": ("list",),
 }
-"""The cheapest command of each door that does something, by the name it has in the table."""
+"""The cheapest command of each command that does something, by the name it has in the table."""
 
 
 def prepare(folder: Path) -> None:
@@ -49,9 +49,9 @@ def commands() -> dict[str, list[str]]:
     found = {NOTHING: [sys.executable, "-I", "-c", "pass"],
              LEAST: [sys.executable, "-I", "-c", "import argparse, json"]}
     for name, words in REAL.items():
-        door = name.split()[0]
-        found[f"{door} --help"] = [sys.executable, str(ROOT / door), "--help"]
-        found[name] = [sys.executable, str(ROOT / door), *words]
+        cli = name.split()[0]
+        found[f"{cli} --help"] = [sys.executable, str(ROOT / cli), "--help"]
+        found[name] = [sys.executable, str(ROOT / cli), *words]
     return found
 
 

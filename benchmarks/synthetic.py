@@ -1,7 +1,7 @@
 """Logs of any size without asking anyone: the example's cases again and again, answers drawn by a seeded rule.
 
 They measure what is done with a log, nothing else; the system they are of is called `synthetic:draws`, so that nobody
-takes one for a recording. What does not live here: measuring (measuring.py).
+takes one for a recording.
 """
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchkit.basics.canonical import request_of
+from benchkit.basics.json_text import request_of
 from benchkit.basics.values import JSON, Case, Cell, ErrorFacts, Failure, Outcome, Reply, Timings, Usage
-from benchkit.tasks.cases import in_split, read_cases
-from benchkit.tasks.task import Task, load_task, prompt_of
+from benchkit.tasks.task import Task, in_split, load_task, prompt_of, read_cases
 from benchkit.trial_log.lines import (
     Line,
+    LinePosition,
     LoadedLine,
-    Place,
     PlanLine,
     PlannedCase,
     SessionLine,
@@ -74,15 +73,15 @@ def log_bytes(task: Task, cases: Sequence[Case], trials: int, chance: random.Ran
     )
     number = 0
     for number, line in enumerate(lines):
-        yield bytes_of(line, Place(SESSION, number))
+        yield bytes_of(line, LinePosition(SESSION, number))
     for trial in range(1, trials + 1):
         for case in cases:
             number += 1
             cell = Cell(SYSTEM, case.id, trial)
             request = request_of(asks[case.id], SETTINGS, cell.seed)
             outcome = _drawn(answers[case.id], chance)
-            yield bytes_of(TrialLine(cell, 1, request, STARTED, outcome), Place(SESSION, number))
-    yield bytes_of(StopLine("complete", ENDED), Place(SESSION, number + 1))
+            yield bytes_of(TrialLine(cell, 1, request, STARTED, outcome), LinePosition(SESSION, number))
+    yield bytes_of(StopLine("complete", ENDED), LinePosition(SESSION, number + 1))
 
 
 def _answers(task: Task, case: Case) -> tuple[str, ...]:

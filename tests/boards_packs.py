@@ -172,6 +172,6 @@ class PackTest(unittest.TestCase):
         self.home = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def tiny(self, **texts: str) -> Pack:
-        """The small pack, with other texts for its rooms."""
+        """The small pack, with other texts for its modules."""
         put_pack(self.home, **texts)
         return load_pack("tiny", [self.home])

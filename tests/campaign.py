@@ -6,7 +6,7 @@
 
 One line a part as it ends, a table, and the summary figure as the last line; exit code 1 if any promise broke. The
 seed decides the moments and places of all faults; what a moment meets depends on the machine. A part that this
-machine has no tool for is skipped by name. What does not live here: the faults themselves (tests/faults/).
+machine has no tool for is skipped by name.
 """
 from __future__ import annotations
 

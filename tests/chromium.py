@@ -1,7 +1,7 @@
 """A driver of headless Chromium over --remote-debugging-pipe: a page opened as a person would see it, and asked.
 
 Standard library only. The browser reads commands on descriptor 3 and writes answers and events on 4, each a JSON text
-ended by a NUL. What does not live here: what a good page is (the tests that use it).
+ended by a NUL.
 """
 from __future__ import annotations
 

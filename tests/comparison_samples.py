@@ -25,7 +25,7 @@ def compared(base: RunRecord | Mapping[str, str], candidate: RunRecord | Mapping
              margin: Fraction | None = None) -> Comparison:
     """The comparison of two runs, which must be possible."""
     pair = two_of(base, candidate, margin).pairs[0]
-    assert pair.comparison is not None, pair.obstacles
+    assert pair.comparison is not None, pair.incompatibilities
     return pair.comparison
 
 

@@ -2,7 +2,6 @@ r"""Texts that break pages, tables, terminals and spreadsheets where they are no
 
 By what they are aimed at: scripts in HTML, ways out of a tag or an attribute, other elements, requests, SVG and
 MathML, styles, Markdown, CSV, terminals, and Unicode. A script that runs sets `window.ran`.
-What does not live here: any test.
 """
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What a command costs: the seconds of a processor and the memory that a door takes, in a process of its own.
+"""What a command costs: the seconds of a processor and the memory that a command takes, in a process of its own.
 
 The memory is the most that was resident since the process began, so that what it was started from does not count.
-What does not live here: any test.
 """
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.doors import PYTHON, ROOT, Told
+from tests.commands import PYTHON, ROOT, Told
 
 _MEASURED = """
 import atexit, runpy, sys, time
@@ -29,7 +28,7 @@ MB = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a door told, and what that took: seconds of a processor, and bytes of memory at most."""
+    """What a command told, and what that took: seconds of a processor, and bytes of memory at most."""
 
     told: Told
     cpu_s: float
@@ -37,7 +36,7 @@ class Cost:
 
 
 def cost_of(folder: Path, name: str, *flags: str | Path) -> Cost:
-    """Run a door in a folder, as `tests.doors.door` does, and measure it (Linux only)."""
+    """Run a command in a folder, as `tests.commands.command` does, and measure it (Linux only)."""
     own = folder / "measured"
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "OLLAMA"))}
     found = subprocess.run(

@@ -15,7 +15,6 @@
 
 Loading (`messages: []`), /api/version, /api/tags and /api/ps meet no faults of `next`; `server.paths["/api/tags"] =
 status(500)` replaces what a path does. One chat is answered at a time, unless it is made with more `slots`.
-What does not live here: any test.
 """
 from __future__ import annotations
 

@@ -11,7 +11,6 @@
         server.listed = None              404 for /v1/models; server.props = None: for /props
 
 Everything else (faults to order, delays, `on_chat`) is as with the fake Ollama, which this is one of.
-What does not live here: any test.
 """
 from __future__ import annotations
 

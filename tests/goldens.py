@@ -19,9 +19,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from unittest import mock
 
-from tests.doors import ROOT
-from tests.river import NOWHERE, typed_in
+from tests.commands import ROOT
 from tests.shipped import copy_of_the_tree
+from tests.workflow import NOWHERE, typed_in
 
 GOLDENS = ROOT / "tests" / "goldens"
 TOY = GOLDENS / "toy"

@@ -1,7 +1,4 @@
-"""Every kind of file of boards, with good examples, its reader, and what must be true of what was read.
-
-What does not live here: the files of the river, and what a kind is (hostile_inputs.py).
-"""
+"""Every kind of file of boards, with good examples, its reader, and what must be true of what was read."""
 from __future__ import annotations
 
 import json
@@ -10,17 +7,17 @@ from pathlib import Path
 
 from benchkit.boards.batch import Batch as MadeBatch
 from benchkit.boards.batch import batch_to_wire, new_batch, read_batch
-from benchkit.boards.env_file import read_env_file
 from benchkit.boards.job import FromTask, Job, job_to_wire, read_job
+from benchkit.boards.job_pack import pack_of_task
 from benchkit.boards.questions import Questions, make_questions, read_questions
-from benchkit.boards.task_pack import pack_of_task
+from benchkit.boards.solvers import read_env_file
 from benchkit.boards.trace_check import verify
 from benchkit.boards.trace_events import event_of
-from benchkit.boards.trace_reading import TraceReader
+from benchkit.boards.trace_file import TraceReader
 from benchkit.trial_log.reader import read_log
 from tests import trial_logs as logs
-from tests.doors import ROOT
-from tests.hostile_inputs import RESEALED_LOG, RIVER_KINDS, Kind, same_json
+from tests.commands import ROOT
+from tests.hostile_inputs import FILE_KINDS, RESEALED_LOG, Kind, same_json
 from tests.recordings_samples import toy
 from tests.toy_game import ANSWER, LOOK, ROBOT, Batch, Robot, timed_out
 
@@ -126,7 +123,7 @@ def look_at_questions(path: Path, original: bytes) -> None:
 
 
 KINDS: Sequence[Kind] = (
-    *RIVER_KINDS,
+    *FILE_KINDS,
     Kind("trace", "trace.jsonl", trace_examples, look_at_trace, is_sealed=True),
     Kind("job", "toy.toml", job_examples, look_at_job),
     Kind("env_file", "keys.env", env_examples, look_at_env),

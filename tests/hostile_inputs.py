@@ -1,9 +1,8 @@
-"""Every kind of file of the river, with good examples, its reader, and what must be true of what was read.
+"""Every kind of file of the workflow, with good examples, its reader, and what must be true of what was read.
 
     kind.examples(folder) gives good bytes; kind.look(path, original) reads and checks the file that they became
 
 `look` raises what the reader raises (KitError is right), and AssertionError where something altered was believed.
-What does not live here: the files of boards (hostile_board_inputs.py), the damage (mutator.py), and any test.
 """
 from __future__ import annotations
 
@@ -18,18 +17,17 @@ from benchkit.basics.values import JSON
 from benchkit.recordings.converting import recording_of
 from benchkit.recordings.digest_book import entry_of, keep_book, read_book
 from benchkit.recordings.recording import read_recording, recording_bytes
-from benchkit.recordings.run_record import RunRecord
+from benchkit.recordings.run_record import RunRecord, run_record_bytes, run_record_lines
 from benchkit.recordings.run_record_reading import read_run_record
-from benchkit.recordings.run_record_writing import run_record_bytes, run_record_lines
 from benchkit.reports.files import FORMATS, Contents
 from benchkit.reports.run_report import report_of
 from benchkit.reports.text import text_report
-from benchkit.running.status import status_of, status_text
-from benchkit.tasks.cases import read_cases
-from benchkit.trial_log.lines import Damage, Line, LoadedLine, Place, StopLine, SystemLine, line_of, place_of
+from benchkit.running.summary import status_of, status_text
+from benchkit.tasks.task import read_cases
+from benchkit.trial_log.lines import Damage, Line, LinePosition, LoadedLine, StopLine, SystemLine, line_of, place_of
 from benchkit.trial_log.reader import TrialLog, read_log
 from tests import trial_logs as logs
-from tests.doors import ROOT
+from tests.commands import ROOT
 from tests.recordings_samples import mixed_outcomes, recording, toy
 from tests.reports_samples import WORKED_SUITE, changed, record
 
@@ -68,7 +66,7 @@ def log_examples(folder: Path) -> list[bytes]:
     return [whole, first + bytes(second) + bytes(third)]
 
 
-def lines_by_place(data: bytes) -> dict[Place, tuple[int, Line]]:
+def lines_by_place(data: bytes) -> dict[LinePosition, tuple[int, Line]]:
     """The whole lines of a good log, numbered, by where they belong."""
     good = [json.loads(line) for line in data.splitlines() if b'"sum"' in line]
     return {place_of(fields): (number, line_of(fields)) for number, fields in enumerate(good)}
@@ -85,7 +83,7 @@ def look_at_log(path: Path, original: bytes) -> None:
     recorded_only_what_was_written(strict, written)
 
 
-def _check_believed(log: TrialLog, written: Mapping[Place, tuple[int, Line]]) -> None:
+def _check_believed(log: TrialLog, written: Mapping[LinePosition, tuple[int, Line]]) -> None:
     """What counts was written, in this order. What is missing inside of a session is named.
 
     Whole lines at the end of a session can be missing without a word: that is how a session looks that was killed.
@@ -103,7 +101,7 @@ def _check_believed(log: TrialLog, written: Mapping[Place, tuple[int, Line]]) ->
     assert is_whole or log.harmless, f"lines {numbers} were believed, and no damage was named"
 
 
-def recorded_only_what_was_written(log: TrialLog, written: Mapping[Place, tuple[int, Line]]) -> None:
+def recorded_only_what_was_written(log: TrialLog, written: Mapping[LinePosition, tuple[int, Line]]) -> None:
     """What the recording of a log says came of a trial stands so in a line that was written."""
     outcomes = [line.outcome for _, line in written.values() if hasattr(line, "outcome")]
     for case in recording_of(log, log.planned().systems[0]).cases:
@@ -217,7 +215,7 @@ def look_at_book(path: Path, original: bytes) -> None:
     assert_same(path, again.read_bytes())
 
 
-RIVER_KINDS: Sequence[Kind] = (
+FILE_KINDS: Sequence[Kind] = (
     Kind("log", "responses.jsonl", log_examples, look_at_log, is_sealed=True),
     Kind("recording", "toy.json", recording_examples, look_at_recording),
     Kind("run record", "toy.json", run_record_examples, look_at_run_record),

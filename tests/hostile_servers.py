@@ -1,7 +1,4 @@
-"""What a hostile server may do in place of answering, each with the outcomes that a trial may have.
-
-What does not live here: the server (fake_ollama.py), and any test.
-"""
+"""What a hostile server may do in place of answering, each with the outcomes that a trial may have."""
 from __future__ import annotations
 
 import gzip

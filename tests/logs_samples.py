@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchkit.basics.canonical import close_line, request_of
+from benchkit.basics.json_text import close_line, request_of
 from benchkit.basics.values import JSON, Case, Cell, Outcome
 from benchkit.tasks.task import Task, prompt_of
 from benchkit.trial_log.lines import (

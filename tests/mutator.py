@@ -4,7 +4,7 @@
     Mutator(seed).resealed(log)     a log or trace of which one line says something else, closed by a right sum
     big_ones()                      inputs that are large or deep, by name
 
-Equal seeds give equal damage. What does not live here: any test.
+Equal seeds give equal damage.
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from benchkit.basics.canonical import SUM_BYTES, is_whole, sha256_hex
+from benchkit.basics.json_text import SUM_BYTES, is_whole, sha256_hex
 
 Damage: TypeAlias = Callable[[bytes, random.Random], bytes]
 

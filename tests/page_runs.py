@@ -1,7 +1,4 @@
-"""Pages of reports for tests: of small runs, and of runs in which every text is hostile.
-
-What does not live here: any check of them.
-"""
+"""Pages of reports for tests: of small runs, and of runs in which every text is hostile."""
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,16 +1,15 @@
-"""A toy task, its cases and a small recording made by hand, for the tests of tasks, recordings and their doors."""
+"""A toy task, its cases and a small recording made by hand, for the tests of tasks, recordings and their commands."""
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchkit.basics.canonical import request_of
+from benchkit.basics.json_text import request_of
 from benchkit.basics.values import JSON, Case, ErrorFacts, Failure, Outcome, Reply, TaskName, Timings, Usage
 from benchkit.recordings.pieces import SessionFacts
 from benchkit.recordings.recording import RecordedCase, RecordedTrial, Recording, not_run
-from benchkit.tasks.cases import read_cases
-from benchkit.tasks.task import Task, load_task, prompt_of
+from benchkit.tasks.task import Task, load_task, prompt_of, read_cases
 
 TASK_SOURCE = '''\
 """Is a number even?"""

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from benchkit.basics.canonical import short_digest
-from benchkit.basics.clock import Budget, Clock, StopWish
+from benchkit.basics.clock import Budget, Clock, StopRequest
 from benchkit.basics.command import Command
+from benchkit.basics.json_text import short_digest
 from benchkit.basics.values import JSON, Case, Reply, Request
-from benchkit.running.engine import Witness
-from benchkit.running.order import Order, Surrounds
-from benchkit.running.plan import Ahead, Assignment
+from benchkit.running.engine import Observer
+from benchkit.running.plan import Assignment, RemainingWork
+from benchkit.running.workload import SessionContext, Workload
 from benchkit.systems.system import Loaded
 from benchkit.tasks.task import Prompt, Task
 from benchkit.trial_log.lines import TrialLine
@@ -73,26 +73,26 @@ class Silent:
         """Nothing."""
 
 
-def silent(ahead: Ahead) -> AbstractContextManager[Witness]:
+def silent(remaining: RemainingWork) -> AbstractContextManager[Observer]:
     """A witness that sees nothing."""
     return nullcontext(Silent())
 
 
-def surrounds(said: list[str] | None = None, stop: StopWish | None = None) -> Surrounds:
+def context(said: list[str] | None = None, stop: StopRequest | None = None) -> SessionContext:
     """The real clock; what is said goes into `said`."""
-    return Surrounds(Clock(), stop or StopWish(), ([] if said is None else said).append, silent)
+    return SessionContext(Clock(), stop or StopRequest(), ([] if said is None else said).append, silent)
 
 
 def order(
     log: Path, *robots: Robot, cases: Sequence[str] = ("a", "b"), asked: Mapping[str, str] | None = None,
     trials: int = 2, **more: Any,
-) -> Order:
+) -> Workload:
     """Record robots over cases; `asked` gives cases another prompt."""
     asks = {case: (asked or {}).get(case, case) for case in cases}
     prompts = {case: Prompt(({"role": "user", "content": text},), None, short_digest(text))
                for case, text in asks.items()}
     names = [ROBOT, "toys:doll"]
-    made = Order(
+    made = Workload(
         log=log, systems=dict(zip(names, robots, strict=False)), title=TASK.title,
         cases=tuple(Case(case, "development", case, "yes") for case in cases), prompts=prompts, split="development",
         trials=trials, budget=Budget(0.0, None), timeout_s=5.0, command=Command("bench.py", ("--quiet",)))

@@ -1,7 +1,6 @@
 """A board as its pages get it: questions and baselines of the example pack, and a model that says hostile things.
 
 Scores are those of the pack's own judges; figures over many answers are made by small formulas.
-What does not live here: any check of what is drawn.
 """
 from __future__ import annotations
 
@@ -18,13 +17,13 @@ from benchkit.boards.board_values import (
     SCORING,
     SYNTHETIC,
     TRACE,
-    Agreement,
     Banner,
+    BaselineAgreement,
     Board,
     Check,
     GateStatus,
     Making,
-    Market,
+    MarketFacts,
     Payload,
     Price,
     Purchase,
@@ -41,7 +40,7 @@ from benchkit.boards.board_values import (
     TrackSection,
 )
 from benchkit.boards.question_gates import LEAK, REPEAT, Dropped
-from benchkit.boards.usage import NOTHING_USED, Tokens
+from benchkit.boards.usage import NOTHING_USED, TokenUse
 from benchkit.reports.speed import LatencyColumn
 from benchkit.statistics.intervals import clopper_pearson, wilson
 from benchkit.statistics.percentiles import PERCENTS, Sample, percentile
@@ -66,7 +65,7 @@ def sample_board(*, hostile: bool = True) -> Board:
         _tracks(shares, hostile),
         tuple(_sampled(case, systems, place == 1 and hostile) for place, case in enumerate(cases[:3])),
         tuple(_facts(place, system) for place, system in enumerate(systems)),
-        tuple(Agreement(system, f"baselines:{name}", 36 - 9 * place, 36) for system in systems[-2:]
+        tuple(BaselineAgreement(system, f"baselines:{name}", 36 - 9 * place, 36) for system in systems[-2:]
               for place, name in enumerate(BLIND)),
         ("Linux-6.1, x86_64, 2 cores, Python 3.11.7; ollama 0.12.3 at 127.0.0.1:11434",))
 
@@ -98,7 +97,7 @@ def _making(hostile: bool) -> Making:
         {LEAK: 1, REPEAT: 1}, dropped, {"none": 4, "coming": 4, "under_way": 4},
         (Check("least questions", "12", "9", True), Check("most of one answer", "33.3 %", "50 %", True),
          Check("best blind baseline", "threshold: 0.62", "0.7", True)),
-        Market("minutes", 12, 4, (Price("alerts", 1), Price("logs", 3))), NOTHING_USED, "ab" * 32, "cd" * 32)
+        MarketFacts("minutes", 12, 4, (Price("alerts", 1), Price("logs", 3))), NOTHING_USED, "ab" * 32, "cd" * 32)
 
 
 def _readings(share: float, trials: int, missing: int) -> Readings:
@@ -195,7 +194,7 @@ def _facts(place: int, system: str) -> SystemFacts:
     is_baseline = system.startswith("baselines:")
     took = [] if is_baseline else [0.4 + 0.1 * number for number in range(24)]
     warm = Sample(took, (120.0, 120.0) if system == QUIET_MODEL else ())
-    tokens = Tokens(36) if is_baseline else Tokens(36, 30, 28_120, 1_911)
+    tokens = TokenUse(36) if is_baseline else TokenUse(36, 30, 28_120, 1_911)
     return SystemFacts(
         system, is_baseline, False, {"temperature": 1, "digest": "ab" * 32, "note": HOSTILE[place]}, tokens,
         None if is_baseline else 41.27, _column(warm), _column(Sample(took[:12])),

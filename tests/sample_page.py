@@ -1,16 +1,16 @@
-"""A page with every part and every chart of the pages floor, and hostile text wherever text can stand.
+"""A page with every part and every chart of the pages layer, and hostile text wherever text can stand.
 
-Values are made by small formulas. What does not live here: any check of it.
+Values are made by small formulas.
 """
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from benchkit.pages.curve_chart import Curve, CurveChart, Point, curve_chart
-from benchkit.pages.distribution_chart import DistributionChart, Group, Percentile, distribution_chart
-from benchkit.pages.document import Page, Section
+from benchkit.pages.distribution_chart import DistributionChart, Group, PercentileMark, distribution_chart
+from benchkit.pages.document import Page, PageSection
 from benchkit.pages.html import Child, Html, element, joined
-from benchkit.pages.marks import Part, Tone, badge, legend, mark, stacked_bar
+from benchkit.pages.marks import BarPart, Tone, badge, legend, mark, stacked_bar
 from benchkit.pages.parts import (
     Figure,
     article,
@@ -25,9 +25,9 @@ from benchkit.pages.parts import (
     side_by_side,
     text_block,
 )
-from benchkit.pages.row_chart import Bar, Difference, RowTitles, bar_chart, difference_chart
+from benchkit.pages.row_chart import Bar, DifferenceRow, RowTitles, bar_chart, difference_chart
 from benchkit.pages.tables import Column, mark_column, number_column, table
-from benchkit.pages.timeline_chart import Event, Lane, Moment, TimelineChart, timeline_chart
+from benchkit.pages.timeline_chart import Lane, Moment, TimelineChart, TimelineEvent, timeline_chart
 
 HOSTILE = (
     "</script><script>document.title = 'owned'</script>",
@@ -53,14 +53,14 @@ def sample_page() -> Page:
                 paragraph("Made from sample.json. ", link("content", "To the top")))
 
 
-def _sections() -> tuple[Section, ...]:
-    return (Section("reliability", "Reliability over trials", _reliability()),
-            Section("cases", "Case by case", _cases()),
-            Section("comparison", "Compared", _comparison()),
-            Section("speed", "Latency", _speed()),
-            Section("timeline", "A case along its time", _timeline()),
-            Section("texts", "What was said", _texts()),
-            Section("empty", "Nothing at all", _empty()))
+def _sections() -> tuple[PageSection, ...]:
+    return (PageSection("reliability", "Reliability over trials", _reliability()),
+            PageSection("cases", "Case by case", _cases()),
+            PageSection("comparison", "Compared", _comparison()),
+            PageSection("speed", "Latency", _speed()),
+            PageSection("timeline", "A case along its time", _timeline()),
+            PageSection("texts", "What was said", _texts()),
+            PageSection("empty", "Nothing at all", _empty()))
 
 
 def _lead() -> Html:
@@ -127,7 +127,7 @@ def _state(case: int) -> tuple[Tone, str]:
 
 def _grid_row(case: int) -> list[Child]:
     tones = [_tone(case, trial) for trial in range(_TRIALS)]
-    parts = [Part(tone, tones.count(tone)) for tone in (Tone.PASS, Tone.FAIL, Tone.INCOMPLETE, Tone.ABSENT)]
+    parts = [BarPart(tone, tones.count(tone)) for tone in (Tone.PASS, Tone.FAIL, Tone.INCOMPLETE, Tone.ABSENT)]
     marks = [mark(tone, f"{_name(case)}, trial {trial}: {tone}", f"trial-{case}-{trial}")
              for trial, tone in enumerate(tones, 1)]
     return [code(_name(case)), f"{_passed(case)}/{_TRIALS}", badge(*_state(case)), stacked_bar(_name(case), parts),
@@ -137,28 +137,37 @@ def _grid_row(case: int) -> list[Child]:
 def _comparison() -> Iterator[Html]:
     titles = RowTitles("Difference in pass^1, with 95 % intervals", "pair", "difference", "change, p")
     yield from difference_chart(titles, [
-        Difference("gemma minus qwen", 0.084, 0.021, 0.147, "+8.4 %, p .012", Tone.PASS),
-        Difference("gemma minus keywords", -0.13, -0.19, -0.06, "\u221213 %, p .0004", Tone.FAIL),
-        Difference("gemma minus coin " + HOSTILE[3], 0.012, -0.05, 0.08, "+1.2 %, p .72"),
-        Difference("gemma minus one that never ran", None, None, None, "not known")])
+        DifferenceRow("gemma minus qwen", 0.084, 0.021, 0.147, "+8.4 %, p .012", Tone.PASS),
+        DifferenceRow("gemma minus keywords", -0.13, -0.19, -0.06, "\u221213 %, p .0004", Tone.FAIL),
+        DifferenceRow("gemma minus coin " + HOSTILE[3], 0.012, -0.05, 0.08, "+1.2 %, p .72"),
+        DifferenceRow("gemma minus one that never ran", None, None, None, "not known")])
 
 
 def _speed() -> Iterator[Html]:
     warm = [1.2 + place % 17 / 10 + place % 5 / 30 for place in range(300)] + [5.4]
     cold = [3.1 + place % 7 / 5 for place in range(40)]
     yield distribution_chart(DistributionChart("Latency of one trial", (
-        Group("warm", warm, (Percentile("p50", 2.0, 1.9, 2.1), Percentile("p90", 2.8, 2.7, 2.9),
-                             Percentile("p99", 2.93, 2.9, 5.4)), "9 timeouts not drawn"),
-        Group("cold", cold, (Percentile("p50", 3.7, 3.5, 3.9),)), Group("none", ()))))
+        Group("warm", warm, (PercentileMark("p50", 2.0, 1.9, 2.1), PercentileMark("p90", 2.8, 2.7, 2.9),
+                             PercentileMark("p99", 2.93, 2.9, 5.4)), "9 timeouts not drawn"),
+        Group("cold", cold, (PercentileMark("p50", 3.7, 3.5, 3.9),)), Group("none", ()))))
     tail = [0.05 * 1.04 ** place for place in range(200)]
     yield distribution_chart(DistributionChart("With a long tail", (
-        Group("all", tail, (Percentile("p50", tail[99]), Percentile("p99", tail[197]))),)))
+        Group("all", tail, (PercentileMark("p50", tail[99]), PercentileMark("p99", tail[197]))),)))
 
 
 def _timeline() -> Iterator[Html]:
-    lanes = [Lane(name, [Event((place * 7 + lane * 5) % 61, (place + lane) % 4, f"event {place}: {HOSTILE[place]}",
-                               place == 3) for place in range(6)])
-             for lane, name in enumerate(("checkout", "payments-with-a-long-name", HOSTILE[1], "search"))]
+    lanes = [
+        Lane(
+            name,
+            [
+                TimelineEvent(
+                    (place * 7 + lane * 5) % 61, (place + lane) % 4, f"event {place}: {HOSTILE[place]}", place == 3
+                )
+                for place in range(6)
+            ],
+        )
+        for lane, name in enumerate(("checkout", "payments-with-a-long-name", HOSTILE[1], "search"))
+    ]
     yield from timeline_chart(TimelineChart("Observations", "service", [*lanes, Lane("quiet", ())],
                                             ("deploy", "alert", "reading", HOSTILE[2]), "min", Moment(45, "T, 45 min")))
 
@@ -184,7 +193,9 @@ def _empty() -> Iterator[Html]:
     yield curve_chart(CurveChart("No curve", "", "k", "share", ()))
     yield curve_chart(CurveChart("One point", "", "k", "share", (Curve("alone", [Point(1, 0.5, 0.2, 0.9)]),)))
     yield from bar_chart(RowTitles("No bars", "case", "pass rate", "passed"), ())
-    yield from difference_chart(RowTitles("Equal", "pair", "difference", "p"), [Difference("a", 0.0, 0.0, 0.0, "0 %")])
+    yield from difference_chart(
+        RowTitles("Equal", "pair", "difference", "p"), [DifferenceRow("a", 0.0, 0.0, 0.0, "0 %")]
+    )
     yield from timeline_chart(TimelineChart("No lanes", "service", (), (), "min"))
     yield from table("No rows", [Column("a"), number_column("b")], ())
     yield element("p", stacked_bar("nothing", ()))

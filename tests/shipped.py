@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.doors import ROOT
+from tests.commands import ROOT
 
 SHIPPED: Mapping[str, frozenset[str]] = {
     "recorded": frozenset({

@@ -2,7 +2,6 @@
 
 Workers are forks of this process, so they run the very tests that were loaded; where there is no fork, or one core,
 everything runs here. What a run prints, counts and exits with is the same either way.
-What does not live here: which tests there are (tests/__init__.py).
 """
 # ruff: noqa: N802 - the names of a result's methods are unittest's
 from __future__ import annotations

@@ -5,7 +5,7 @@ import hashlib
 import unittest
 from collections.abc import Mapping
 
-from benchkit.basics.canonical import (
+from benchkit.basics.json_text import (
     SUM_BYTES,
     ask_of,
     canonical,

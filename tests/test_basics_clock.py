@@ -7,7 +7,7 @@ import signal
 import time
 import unittest
 
-from benchkit.basics.clock import Budget, Clock, StopWish, signals_as_interrupt, signals_as_wish, stamp_of
+from benchkit.basics.clock import Budget, Clock, StopRequest, signals_as_interrupt, signals_as_stop_request, stamp_of
 from benchkit.basics.errors import Interrupted
 
 
@@ -35,16 +35,16 @@ class Budgets(unittest.TestCase):
 class Signals(unittest.TestCase):
     def setUp(self) -> None:
         self.left: list[int] = []
-        self.wish = StopWish()
+        self.wish = StopRequest()
         before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
         self.addCleanup(lambda: [signal.signal(number, handler) for number, handler in before.items()])
 
     def test_a_signal_becomes_a_wish_with_its_exit_code(self) -> None:
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)):
             with self.subTest(number=number):
-                wish = StopWish()
+                wish = StopRequest()
                 wish.raise_if_wished()
-                with signals_as_wish(wish, self.left.append):
+                with signals_as_stop_request(wish, self.left.append):
                     os.kill(os.getpid(), number)
                 with self.assertRaises(Interrupted) as caught:
                     wish.raise_if_wished()
@@ -52,20 +52,20 @@ class Signals(unittest.TestCase):
         self.assertEqual([], self.left)
 
     def test_a_second_signal_leaves_at_once_with_its_own_code(self) -> None:
-        with signals_as_wish(self.wish, self.left.append):
+        with signals_as_stop_request(self.wish, self.left.append):
             os.kill(os.getpid(), signal.SIGINT)
             os.kill(os.getpid(), signal.SIGTERM)
         self.assertEqual([143], self.left)
 
     def test_a_hangup_that_was_ignored_at_the_start_stays_ignored(self) -> None:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        with signals_as_wish(self.wish, self.left.append):
+        with signals_as_stop_request(self.wish, self.left.append):
             os.kill(os.getpid(), signal.SIGHUP)
         self.assertIsNone(self.wish.signal)
 
     def test_the_handlers_are_put_back_however_it_ends(self) -> None:
         before = signal.getsignal(signal.SIGTERM)
-        with self.assertRaises(ZeroDivisionError), signals_as_wish(self.wish, self.left.append):
+        with self.assertRaises(ZeroDivisionError), signals_as_stop_request(self.wish, self.left.append):
             self.assertNotEqual(before, signal.getsignal(signal.SIGTERM))
             raise ZeroDivisionError
         self.assertEqual(before, signal.getsignal(signal.SIGTERM))
@@ -97,7 +97,7 @@ class Signals(unittest.TestCase):
 
     def test_within_such_work_signals_can_be_a_wish_for_a_while(self) -> None:
         with signals_as_interrupt(self.left.append):
-            with signals_as_wish(self.wish, self.left.append):
+            with signals_as_stop_request(self.wish, self.left.append):
                 os.kill(os.getpid(), signal.SIGTERM)
             self.assertEqual(signal.SIGTERM, self.wish.signal)
         self.assertEqual([], self.left)

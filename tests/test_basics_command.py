@@ -33,7 +33,7 @@ class Commands(unittest.TestCase):
         self.assertEqual("python3 bench.py --case a --quiet --retry-errors", str(command.plus("--retry-errors")))
         self.assertEqual(command, command.plus("--quiet"))
 
-    def test_another_door_stands_in_the_same_folder(self) -> None:
+    def test_another_command_stands_in_the_same_folder(self) -> None:
         for prog, expected in (("bench.py", "python3 report.py a"), ("../kit/bench.py", "python3 ../kit/report.py a"),
                                ("/k it/bench.py", "python3 '/k it/report.py' a")):
             with self.subTest(prog=prog):

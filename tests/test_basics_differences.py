@@ -3,20 +3,20 @@ from __future__ import annotations
 
 import unittest
 
-from benchkit.basics.differences import Difference, differences
+from benchkit.basics.fields import LeafDifference, differences
 from benchkit.basics.values import JSON
 
 
 class Differences(unittest.TestCase):
     def test_each_leaf_that_differs_is_told_with_its_place(self) -> None:
-        table: tuple[tuple[JSON, JSON, list[Difference]], ...] = (
+        table: tuple[tuple[JSON, JSON, list[LeafDifference]], ...] = (
             ({"a": 1}, {"a": 1}, []),
-            ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}}, [Difference("a.c", "2", "3")]),
-            ({"a": 1}, {"a": 1.0}, [Difference("a", "1", "1.0")]),
+            ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}}, [LeafDifference("a.c", "2", "3")]),
+            ({"a": 1}, {"a": 1.0}, [LeafDifference("a", "1", "1.0")]),
             ({"a": 1, "z": [1]}, {"b": 2, "z": [2]}, [
-                Difference("a", "1", "null"), Difference("b", "null", "2"), Difference("z", "[1]", "[2]")]),
-            ({"a": {"b": 1}}, {"a": None}, [Difference("a", '{"b":1}', "null")]),
-            (1, 2, [Difference("", "1", "2")]),
+                LeafDifference("a", "1", "null"), LeafDifference("b", "null", "2"), LeafDifference("z", "[1]", "[2]")]),
+            ({"a": {"b": 1}}, {"a": None}, [LeafDifference("a", '{"b":1}', "null")]),
+            (1, 2, [LeafDifference("", "1", "2")]),
         )
         for one, other, expected in table:
             with self.subTest(one=one, other=other):

@@ -7,9 +7,9 @@ import unittest
 from collections.abc import Callable
 from typing import Any
 
-from benchkit.basics import strict_json
+from benchkit.basics import json_text
 from benchkit.basics.fields import Fields
-from benchkit.basics.indented import HOLE, form_of, indented, number_of, text_of, truth_of
+from benchkit.basics.json_text import HOLE, form_of, indented, number_of, text_of, truth_of
 
 
 class ReadingFields(unittest.TestCase):
@@ -117,7 +117,7 @@ class MeasuringDepth(unittest.TestCase):
     def test_brackets_within_texts_do_not_count(self) -> None:
         for value in ("[" * 500, '"[' * 500, '\\"[' * 500, '\\\\[' * 500, ['"', "[" * 99], {"]": '["' * 99, "": ""}):
             with self.subTest(value=value):
-                self.assertEqual(value, strict_json.parse(json.dumps(value).encode()))
+                self.assertEqual(value, json_text.parse(json.dumps(value).encode()))
 
     def test_64_deep_is_read_and_65_is_refused_whatever_texts_are_around(self) -> None:
         rng = random.Random(1)
@@ -126,9 +126,9 @@ class MeasuringDepth(unittest.TestCase):
             value: Any = []
             for text in texts[:63]:
                 value = [text, value] if rng.random() < 0.5 else {text: value}
-            self.assertEqual(value, strict_json.parse(json.dumps(value).encode()))
+            self.assertEqual(value, json_text.parse(json.dumps(value).encode()))
             with self.assertRaisesRegex(ValueError, "nested more than 64 deep"):
-                strict_json.parse(json.dumps([value]).encode())
+                json_text.parse(json.dumps([value]).encode())
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import json
 import time
 import unittest
 
-from benchkit.basics.hiding import MARK, Hidden, secrets_in, without_password
+from benchkit.basics.secrets import MARK, Redactor, secrets_in, without_password
 from benchkit.basics.values import JSON
 
 KEY = "sk-sesame/0.1+2"
@@ -13,14 +13,14 @@ KEY = "sk-sesame/0.1+2"
 
 class Hiding(unittest.TestCase):
     def test_a_secret_is_found_however_json_writes_it(self) -> None:
-        hidden = Hidden([KEY])
+        redactor = Redactor([KEY])
         everything_escaped = "".join(f"\\u{ord(letter):04X}" for letter in KEY)
         for written in (KEY, json.dumps(KEY)[1:-1], everything_escaped, everything_escaped.lower(),
                         KEY.replace("e", r"\u0065")):
             with self.subTest(written):
-                self.assertTrue(hidden.is_in(f"no {written}!"))
-                self.assertEqual(f"no {MARK}!", hidden.text(f"no {written}!"))
-                self.assertEqual(f"\xff{MARK}".encode("latin-1"), hidden.data(b"\xff" + written.encode()))
+                self.assertTrue(redactor.is_in(f"no {written}!"))
+                self.assertEqual(f"no {MARK}!", redactor.text(f"no {written}!"))
+                self.assertEqual(f"\xff{MARK}".encode("latin-1"), redactor.data(b"\xff" + written.encode()))
 
     def test_one_that_json_has_to_escape_is_found_as_it_is_and_behind_every_escape(self) -> None:
         for key in ('pa"ss/wo\\rd', '"sesame"', "\\\\sesame\\\\", "sesame\nsesame", "s\u00e9same-\U0001f511"):
@@ -29,31 +29,31 @@ class Hiding(unittest.TestCase):
             forms = [key, once, plain, plain.replace("/", "\\/"), letters, letters.upper().replace("U", "u")]
             for _ in range(2):
                 forms += [json.dumps(form)[1:-1] for form in forms]
-            hidden = Hidden([key])
+            redactor = Redactor([key])
             for form in forms:
                 with self.subTest(form):
-                    self.assertEqual(f"no {MARK}! \\n", hidden.text(f"no {form}! \\n"))
-                    self.assertEqual(f"no {MARK}!".encode() + b"\xff", hidden.data(f"no {form}!".encode() + b"\xff"))
+                    self.assertEqual(f"no {MARK}! \\n", redactor.text(f"no {form}! \\n"))
+                    self.assertEqual(f"no {MARK}!".encode() + b"\xff", redactor.data(f"no {form}!".encode() + b"\xff"))
 
     def test_what_is_near_it_is_left_alone(self) -> None:
-        hidden = Hidden([KEY])
+        redactor = Redactor([KEY])
         for text in ("", KEY[:-1], KEY.upper(), "sk-sesame/0x1+2", "[secret]"):
-            self.assertEqual((False, text), (hidden.is_in(text), hidden.text(text)))
+            self.assertEqual((False, text), (redactor.is_in(text), redactor.text(text)))
 
     def test_of_two_the_longer_one_is_hidden_whole(self) -> None:
-        self.assertEqual(f"{MARK} {MARK}", Hidden(["pa55word", "user:pa55word"]).text("user:pa55word pa55word"))
+        self.assertEqual(f"{MARK} {MARK}", Redactor(["pa55word", "user:pa55word"]).text("user:pa55word pa55word"))
 
     def test_a_short_one_is_a_word_that_any_text_may_hold(self) -> None:
-        self.assertFalse(Hidden(["EMPTY", ""]).is_in("EMPTY"))
+        self.assertFalse(Redactor(["EMPTY", ""]).is_in("EMPTY"))
 
     def test_keys_and_texts_of_a_value_are_looked_through_and_its_shape_stays(self) -> None:
         value: JSON = {"a": [KEY, 1, None, True, {"b": (f"x{KEY}",)}], KEY: 0.5}
-        self.assertEqual({"a": [MARK, 1, None, True, {"b": [f"x{MARK}"]}], MARK: 0.5}, Hidden([KEY]).value(value))
+        self.assertEqual({"a": [MARK, 1, None, True, {"b": [f"x{MARK}"]}], MARK: 0.5}, Redactor([KEY]).value(value))
 
     def test_a_long_text_is_looked_through_in_no_time(self) -> None:
-        hidden = Hidden([KEY, "s" * 200, "sssssssskkkkk"])
+        redactor = Redactor([KEY, "s" * 200, "sssssssskkkkk"])
         start = time.process_time()
-        hidden.is_in("sk" * 250_000 + "s" * 500_000 + "\\u0073" * 50_000 + "\\" * 500_000)
+        redactor.is_in("sk" * 250_000 + "s" * 500_000 + "\\u0073" * 50_000 + "\\" * 500_000)
         self.assertLess(time.process_time() - start, 5.0)
 
 

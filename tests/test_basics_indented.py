@@ -4,7 +4,7 @@ from __future__ import annotations
 import json
 import unittest
 
-from benchkit.basics.indented import (
+from benchkit.basics.json_text import (
     HOLE,
     form_of,
     indented,

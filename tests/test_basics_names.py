@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 import unittest
 
-from benchkit.basics.names import cases_named, count_of, file_stem, names_of, shown, shown_line
+from benchkit.basics.texts import cases_named, count_of, file_stem, names_of, shown, shown_line
 
 
 class Showing(unittest.TestCase):

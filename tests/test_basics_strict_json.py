@@ -4,7 +4,7 @@ from __future__ import annotations
 import json
 import unittest
 
-from benchkit.basics.strict_json import MOST_DEPTH, MOST_INTEGER, mended, parse
+from benchkit.basics.json_text import MOST_DEPTH, MOST_INTEGER, mended, parse
 
 
 class WhatIsRead(unittest.TestCase):

@@ -1,4 +1,4 @@
-"""The benchmarks as commands: each says what it measures; the start of the doors is measured for every door."""
+"""The benchmarks as commands: each says what it measures; the start of the commands is measured for every command."""
 from __future__ import annotations
 
 import importlib
@@ -27,12 +27,12 @@ class Commands(unittest.TestCase):
 
 
 class Startup(unittest.TestCase):
-    def test_every_door_is_started_twice_help_and_something_real(self) -> None:
-        doors = [path.name for path in ROOT.glob("*.py") if "import door" in path.read_text(encoding="utf-8")]
-        self.assertEqual(5, len(doors))
+    def test_every_command_is_started_twice_help_and_something_real(self) -> None:
+        kit_commands = [path.name for path in ROOT.glob("*.py") if "import door" in path.read_text(encoding="utf-8")]
+        self.assertEqual(5, len(kit_commands))
         started = [Path(command[1]).name for command in commands().values()]
-        for door in doors:
-            self.assertEqual(2, started.count(door), door)
+        for cli in kit_commands:
+            self.assertEqual(2, started.count(cli), cli)
 
     def test_what_is_measured_works(self) -> None:
         with tempfile.TemporaryDirectory() as name:

@@ -12,20 +12,20 @@ from benchkit.recordings.converting import recording_of
 from benchkit.tasks.judging import judge
 from benchkit.trial_log.reader import read_log
 from benchmarks import large
-from benchmarks.large import STAGES, River, broken, command_of, growth, memory_rows, time_rows
+from benchmarks.large import STAGES, Workflow, broken, command_of, growth, memory_rows, time_rows
 from benchmarks.measuring import Cost
 from benchmarks.synthetic import ERROR_SHARE, SYSTEM, example_task, many_cases, put_log
 
 MB = 1_000_000
 
 
-def river(cpu_s: dict[int, float], peaks: dict[int, int]) -> River:
+def workflow(cpu_s: dict[int, float], peaks: dict[int, int]) -> Workflow:
     """Every stage took the same."""
-    return River({size: {stage: [Cost(9.0, cpu_s[size], peaks[size])] for stage in STAGES} for size in cpu_s})
+    return Workflow({size: {stage: [Cost(9.0, cpu_s[size], peaks[size])] for stage in STAGES} for size in cpu_s})
 
 
-EVEN = river({1_000: 1.05, 10_000: 1.5, 100_000: 6.0, 1_000_000: 51.0},
-             {1_000: 30 * MB, 10_000: 40 * MB, 100_000: 50 * MB, 1_000_000: 59 * MB})
+EVEN = workflow({1_000: 1.05, 10_000: 1.5, 100_000: 6.0, 1_000_000: 51.0},
+                {1_000: 30 * MB, 10_000: 40 * MB, 100_000: 50 * MB, 1_000_000: 59 * MB})
 """50 us a trial at every size, and 10 bytes a trial from 100,000 on."""
 
 
@@ -41,7 +41,7 @@ class Figures(unittest.TestCase):
     def test_the_middle_of_rounds_counts_and_the_largest_peak(self) -> None:
         costs = {1_000: [Cost(1, 1.0, 10), Cost(1, 1.0, 10), Cost(1, 9.0, 10)],
                  2_000: [Cost(1, 2.0, 20), Cost(1, 8.0, 90), Cost(1, 2.0, 20)]}
-        found = River({size: {"judge": rounds} for size, rounds in costs.items()})
+        found = Workflow({size: {"judge": rounds} for size, rounds in costs.items()})
         self.assertAlmostEqual(found.microseconds("judge", 2_000), 1_000.0)
         self.assertEqual(found.peak("judge", 2_000), 90)
 
@@ -56,8 +56,8 @@ class Promises(unittest.TestCase):
         self.assertEqual(broken(EVEN, 1.5, 5 * MB), [])
 
     def test_what_is_broken_is_named(self) -> None:
-        slow = river({1_000: 1.05, 10_000: 1.5, 100_000: 6.0, 1_000_000: 61.0},
-                     {1_000: 0, 10_000: 0, 100_000: 0, 1_000_000: 17 * 900_000})
+        slow = workflow({1_000: 1.05, 10_000: 1.5, 100_000: 6.0, 1_000_000: 61.0},
+                        {1_000: 0, 10_000: 0, 100_000: 0, 1_000_000: 17 * 900_000})
         said = broken(slow, 2.1, 21 * MB)
         self.assertIn("a trial costs 1.20 times as much in a large run", said)
         self.assertIn("digests takes 17.0 bytes of memory a trial", said)

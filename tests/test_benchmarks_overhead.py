@@ -27,7 +27,7 @@ from benchmarks.overhead import (
     sync_share,
     times_the_server,
 )
-from tests.doors import LATE_S
+from tests.commands import LATE_S
 
 
 class TheServer(unittest.TestCase):
@@ -43,7 +43,7 @@ class TheServer(unittest.TestCase):
 
 
 class Slopes(unittest.TestCase):
-    def test_a_run_is_one_of_the_door_and_what_is_measured_works(self) -> None:
+    def test_a_run_is_one_of_the_command_and_what_is_measured_works(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             slope = slope_with_server(ROOT, Path(name), 0.01, 2, (2, 12))
             self.assertGreater(slope.chat_s, 0.009)
@@ -59,7 +59,7 @@ class Slopes(unittest.TestCase):
             self.assertEqual([bare_client.LINE_BYTES - 1] * 3,
                              [len(line) for line in (Path(name) / "log").read_bytes().splitlines()])
 
-    def test_without_the_sync_the_door_runs_all_the_same(self) -> None:
+    def test_without_the_sync_the_command_runs_all_the_same(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             for trials in (1, 3):
                 cost = Run(ROOT, Path(name), "baselines:constant", before=("-c", WITHOUT_SYNC)).cost(trials, 3)

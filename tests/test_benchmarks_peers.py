@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
-from benchkit.tasks.cases import read_cases
+from benchkit.tasks.task import read_cases
 from benchmarks import peers
 from benchmarks.measuring import Cost, Spread
 from benchmarks.peer_tools import (

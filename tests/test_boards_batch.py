@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from benchkit.basics.errors import KitError, Surroundings, Unusable
+from benchkit.basics.errors import EnvironmentFailure, KitError, Unusable
 from benchkit.boards.batch import (
     BATCH,
     BLOCKED,
@@ -20,25 +20,23 @@ from benchkit.boards.batch import (
     FoundBatch,
     batch_of,
     batch_to_wire,
-    new_batch,
-    read_batch,
-    write_batch,
-)
-from benchkit.boards.batch_folders import (
     batches_of,
     every_batch,
     find_batch,
     make_batch_folder,
+    new_batch,
     newest,
     newest_open,
     passed_over,
+    read_batch,
     rebuild_batch,
     start_batch,
+    write_batch,
 )
-from benchkit.boards.fingerprints import world_parts
+from benchkit.boards.fingerprints import dataset_parts
 from benchkit.boards.job import BatchGate, FromPack, Job
 from benchkit.boards.questions import Questions, make_questions, read_questions
-from benchkit.boards.usage import Tokens
+from benchkit.boards.usage import TokenUse
 from tests.boards_packs import PackTest
 
 STAMP = "2026-11-30T12:00:00.000Z"
@@ -66,9 +64,9 @@ class MakingBatches(BatchTest):
         found = self.start()
         self.assertEqual(("mine/20261130T120000Z", OPEN), (found.name, found.batch.status))
         self.assertEqual(found, read_batch(found.folder))
-        kept = read_questions(found.folder / CASES, found.batch.cases_sha256, found.batch.world.questions_sha256)
+        kept = read_questions(found.folder / CASES, found.batch.cases_sha256, found.batch.dataset.questions_sha256)
         self.assertEqual(4, len(kept.cases))
-        self.assertEqual((), found.batch.world.differences(world_parts(JOB, self.pack)))
+        self.assertEqual((), found.batch.dataset.differences(dataset_parts(JOB, self.pack)))
 
     def test_a_second_start_in_the_same_second_gets_a_folder_of_its_own(self) -> None:
         names = [self.start(stamp).folder.name for stamp in (STAMP, STAMP.replace(".000", ".999"), STAMP)]
@@ -96,7 +94,7 @@ class MakingBatches(BatchTest):
         again = rebuild_batch(found.folder, new_batch(job, self.pack, questions, STAMP), questions)
         self.assertEqual(again, read_batch(found.folder))
         self.assertEqual(5, len(read_questions(
-            found.folder / CASES, again.batch.cases_sha256, again.batch.world.questions_sha256).cases))
+            found.folder / CASES, again.batch.cases_sha256, again.batch.dataset.questions_sha256).cases))
 
     def test_a_place_where_no_folder_can_be_made_is_one_line(self) -> None:
         self.runs.write_text("a file", encoding="utf-8")
@@ -106,7 +104,7 @@ class MakingBatches(BatchTest):
 
     def test_a_disk_that_is_read_only_is_a_matter_of_the_surroundings(self) -> None:
         with mock.patch.object(Path, "mkdir", side_effect=OSError(30, "Read-only file system")), \
-                self.assertRaises(Surroundings) as caught:
+                self.assertRaises(EnvironmentFailure) as caught:
             self.start()
         self.assertIn("Read-only file system", str(caught.exception))
 
@@ -189,7 +187,7 @@ class TheFile(BatchTest):
     def test_a_whole_batch_reads_back_the_same(self) -> None:
         batch = self.batch(
             systems={"model_triage:gemma": {"model": "gemma4:e2b", "options": {"seed": 1}}, "baselines:even": {}},
-            usage=BatchUsage({"model_triage:gemma": Tokens(2, 1, 10, 3), "baselines:even": Tokens()}, Tokens(1)),
+            usage=BatchUsage({"model_triage:gemma": TokenUse(2, 1, 10, 3), "baselines:even": TokenUse()}, TokenUse(1)),
             status=PUBLISHED)
         self.assertEqual(batch, batch_of(json.loads(json.dumps(batch_to_wire(batch)))))
 

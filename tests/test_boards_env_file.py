@@ -5,8 +5,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from benchkit.basics.errors import Surroundings, Unusable
-from benchkit.boards.env_file import Secrets, parse_env, read_env_file
+from benchkit.basics.errors import EnvironmentFailure, Unusable
+from benchkit.boards.solvers import Secrets, parse_env, read_env_file
 
 
 class ParsingLines(unittest.TestCase):
@@ -75,7 +75,7 @@ class ReadingTheFile(unittest.TestCase):
         self.path = Path(self.enterContext(tempfile.TemporaryDirectory())) / "keys.env"
 
     def test_a_missing_file_is_a_matter_of_the_surroundings(self) -> None:
-        with self.assertRaises(Surroundings) as caught:
+        with self.assertRaises(EnvironmentFailure) as caught:
             read_env_file(self.path)
         self.assertEqual(3, caught.exception.exit_code)
         self.assertIn("keys.env", str(caught.exception))

@@ -6,7 +6,7 @@ import unittest
 from benchkit.basics.fields import Fields
 from benchkit.basics.values import ErrorFacts, Failure, Reply, Usage
 from benchkit.boards.estimate import CellCost, cost_of, estimate, forecast, in_words
-from benchkit.boards.usage import NOTHING_USED, Tokens, tokens_in, tokens_of
+from benchkit.boards.usage import NOTHING_USED, TokenUse, tokens_in, tokens_of
 
 LOST = Failure(ErrorFacts("ServerError", "HTTP 500"))
 
@@ -78,11 +78,11 @@ class InWords(unittest.TestCase):
 
 class CountingTokens(unittest.TestCase):
     def test_sums_say_how_many_calls_came_with_figures(self) -> None:
-        self.assertEqual(Tokens(3, 2, 110, 25), tokens_of(map(used, (Usage(100, 20), Usage(), Usage(10, 5)))))
-        self.assertEqual(Tokens(2, 1, 7), tokens_of([used(Usage(7))]) + tokens_of([used(Usage())]))
+        self.assertEqual(TokenUse(3, 2, 110, 25), tokens_of(map(used, (Usage(100, 20), Usage(), Usage(10, 5)))))
+        self.assertEqual(TokenUse(2, 1, 7), tokens_of([used(Usage(7))]) + tokens_of([used(Usage())]))
 
     def test_each_request_is_a_call_and_one_that_failed_or_was_sent_again_brought_no_figures(self) -> None:
-        self.assertEqual(Tokens(4, 1, 7, 2, lost=3), tokens_of([used(Usage(7, 2), retries=2), LOST]))
+        self.assertEqual(TokenUse(4, 1, 7, 2, lost=3), tokens_of([used(Usage(7, 2), retries=2), LOST]))
         self.assertEqual("absent:not_reported", tokens_of([used(Usage()), LOST]).to_wire())
 
     def test_no_call_and_no_report_are_told_apart(self) -> None:

@@ -9,10 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from benchkit.basics.canonical import text_digest
 from benchkit.basics.errors import Unusable
+from benchkit.basics.json_text import text_digest
 from benchkit.basics.values import Case, Cell
-from benchkit.boards.eval_rows import Row, RowError, changes_between, keep_rows, line_of, read_rows, row_of
 from benchkit.boards.evaluation import (
     Before,
     Evidence,
@@ -21,8 +20,9 @@ from benchkit.boards.evaluation import (
     keep_what_was_judged,
 )
 from benchkit.boards.pack import Pack, Step, Track
+from benchkit.boards.scores import RowError, ScoreRow, changes_between, keep_rows, line_of, read_rows, row_of
 from benchkit.running.plan import Selection
-from benchkit.tasks.cases import case_sha256
+from benchkit.tasks.task import case_sha256
 from tests.toy_game import ANSWER, CASES, LONG_LOOK, LOOK, ROBOT, Batch, Robot, timed_out, toy_pack
 
 
@@ -68,7 +68,7 @@ class Judged(unittest.TestCase):
         self.folder = Path(folder.name)
         self.batch = Batch(self.folder)
 
-    def rows(self, pack: Pack = PACK, before: Before | None = None) -> dict[str, Row]:
+    def rows(self, pack: Pack = PACK, before: Before | None = None) -> dict[str, ScoreRow]:
         """The rows of trial 1 by case."""
         evidence = Evidence(self.batch.log(), self.batch.trace_path, CASES)
         return {row.cell.case: row for row in evaluate(evidence, pack, before or Before()).rows if row.cell.trial == 1}
@@ -76,7 +76,7 @@ class Judged(unittest.TestCase):
     def run_robot(self, *script: object, limit: int | None = None, trials: int = 1) -> None:
         self.batch.run({ROBOT: Robot(list(script))}, trials=trials, selection=Selection(limit))  # type: ignore[arg-type]
 
-    def before(self) -> dict[Cell, Row]:
+    def before(self) -> dict[Cell, ScoreRow]:
         return {row.cell: row for row in self.rows().values()}
 
 

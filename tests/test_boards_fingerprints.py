@@ -8,18 +8,17 @@ from typing import Any
 
 from benchkit.basics.fields import Fields
 from benchkit.boards.fingerprints import (
+    Dataset,
     Scoring,
-    World,
+    dataset_of,
+    dataset_parts,
     folder_sha256,
     scoring_in,
     scoring_of,
-    world_of,
-    world_parts,
 )
 from benchkit.boards.job import BatchGate, FromPack, FromTask, Job, JobLimits
-from benchkit.boards.task_pack import pack_of_task
-from benchkit.tasks.cases import in_split, read_cases
-from benchkit.tasks.task import load_task
+from benchkit.boards.job_pack import pack_of_task
+from benchkit.tasks.task import in_split, load_task, read_cases
 from tests.boards_packs import JUDGES, PackTest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,7 +30,7 @@ class TheWorld(PackTest):
     def differences(self, before: Job, now: Job, **pack: Any) -> tuple[str, ...]:
         """What differs in the world between two jobs; the second over a pack with other values."""
         tiny = self.tiny()
-        return World(world_parts(before, tiny), "0" * 64).differences(world_parts(now, replace(tiny, **pack)))
+        return Dataset(dataset_parts(before, tiny), "0" * 64).differences(dataset_parts(now, replace(tiny, **pack)))
 
     def test_whatever_makes_other_questions_is_a_difference_in_words(self) -> None:
         for now, words in (
@@ -68,27 +67,27 @@ class TheWorld(PackTest):
         cases = in_split(read_cases(ROOT / "cases.json"), "development")
         pack = pack_of_task(load_task("triage_task", [ROOT]), cases)
         before = Job("t", FromTask("triage_task", "cases.json"), ("baselines:keywords",))
-        world = World(world_parts(before, pack), "0" * 64)
+        dataset = Dataset(dataset_parts(before, pack), "0" * 64)
         for asks, words in (
             (FromTask("triage_task", "cases.json", gates=("parses",)), 'gates: [] -> ["parses"]'),
             (FromTask("triage_task", "cases.json", split="test"), 'split: "development" -> "test"'),
             (FromTask("triage_task", "cases.json", count=3), "count: null -> 3"),
         ):
-            self.assertEqual((words,), world.differences(world_parts(replace(before, asks=asks), pack)))
+            self.assertEqual((words,), dataset.differences(dataset_parts(replace(before, asks=asks), pack)))
 
     def test_the_fingerprint_covers_parts_and_questions(self) -> None:
-        world = World({"seed": 1}, "0" * 64)
-        self.assertNotEqual(world.fingerprint, World({"seed": 2}, "0" * 64).fingerprint)
-        self.assertNotEqual(world.fingerprint, World({"seed": 1}, "1" * 64).fingerprint)
+        dataset = Dataset({"seed": 1}, "0" * 64)
+        self.assertNotEqual(dataset.fingerprint, Dataset({"seed": 2}, "0" * 64).fingerprint)
+        self.assertNotEqual(dataset.fingerprint, Dataset({"seed": 1}, "1" * 64).fingerprint)
 
     def test_a_world_reads_back_and_an_altered_one_is_refused(self) -> None:
-        world = World(world_parts(GATED, self.tiny()), "0" * 64)
-        wire = json.loads(json.dumps(world.to_wire()))
-        self.assertEqual(world, world_of(Fields(wire)))
-        self.assertEqual((), world_of(Fields(wire)).differences(world.parts))
+        dataset = Dataset(dataset_parts(GATED, self.tiny()), "0" * 64)
+        wire = json.loads(json.dumps(dataset.to_wire()))
+        self.assertEqual(dataset, dataset_of(Fields(wire)))
+        self.assertEqual((), dataset_of(Fields(wire)).differences(dataset.parts))
         wire["parts"]["seed"] = 2
         with self.assertRaises(ValueError) as caught:
-            world_of(Fields(wire, "world"))
+            dataset_of(Fields(wire, "world"))
         self.assertIn("world.fingerprint is not that of what stands beside it", str(caught.exception))
 
 

@@ -7,12 +7,11 @@ from pathlib import Path
 from benchkit.basics.errors import Unusable
 from benchkit.basics.values import Case
 from benchkit.boards.fingerprints import scoring_of
-from benchkit.boards.judging import UnjudgedError, scores_of, value_of
+from benchkit.boards.job_pack import pack_of_task
 from benchkit.boards.pack import Pack, PriceList, Step, Track
 from benchkit.boards.pack_loading import cache_folder, load_pack, packs_in
-from benchkit.boards.task_pack import pack_of_task
-from benchkit.tasks.cases import in_split, read_cases
-from benchkit.tasks.task import Task, load_task
+from benchkit.boards.scores import UnjudgedError, scores_of, value_of
+from benchkit.tasks.task import Task, in_split, load_task, read_cases
 from tests.boards_packs import JUDGES, PACK, WORDS, PackTest, put_pack
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -59,7 +58,7 @@ class LoadingAPack(PackTest):
                 load_pack(name, [self.home])
             self.assertIn(words, str(caught.exception))
 
-    def test_the_working_folder_wins_over_the_folder_of_the_door(self) -> None:
+    def test_the_working_folder_wins_over_the_folder_of_the_command(self) -> None:
         beside = self.home / "door"
         put_pack(beside)
         put_pack(self.home, pack=PACK.replace('VERSION = "1"\nJUDGE', 'VERSION = "mine"\nJUDGE'))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from benchkit.basics.names import shown
+from benchkit.basics.texts import shown
 from benchkit.boards.board_page import board_page
 from benchkit.boards.board_page_timeline import MOST_LANES, timeline_of
 from benchkit.boards.board_values import Board, FailedCells, Making, Standing

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchkit.basics.canonical import ask_of, short_digest
 from benchkit.basics.clock import Clock
 from benchkit.basics.errors import Interrupted, TrialError, Unusable
+from benchkit.basics.json_text import ask_of, short_digest
 from benchkit.basics.values import JSON, Case, Cell, Failure, Message, Reply, Request, Timings, Usage
-from benchkit.boards.baseline_solvers import baseline_solver
-from benchkit.boards.game import Played, Rules, game_of, games_of, play, prompts_of
+from benchkit.boards.game import GameRules, Played, game_of, games_of, play, prompts_of
 from benchkit.boards.pack_loading import load_pack
-from benchkit.boards.playing import Player, Timing
-from benchkit.boards.sums import bill_of
+from benchkit.boards.playing import Timing, TracedSystem
+from benchkit.boards.solvers import baseline_solver
+from benchkit.boards.usage import bill_of
 from tests.toy_game import (
     ANSWER,
     CASES,
@@ -30,10 +30,10 @@ from tests.toy_game import (
 )
 
 ROOT = Path(__file__).resolve().parent.parent
-GATED, SINGLE = Rules("gated"), Rules("single")
+GATED, SINGLE = GameRules("gated"), GameRules("single")
 
 
-def played(script: Sequence[str], rules: Rules = GATED) -> tuple[Played, list[Sequence[Message]]]:
+def played(script: Sequence[str], rules: GameRules = GATED) -> tuple[Played, list[Sequence[Message]]]:
     """The game of a script, and the conversations it was handed."""
     talks: list[Sequence[Message]] = []
 
@@ -91,7 +91,7 @@ class TheGame(unittest.TestCase):
         self.assertEqual((game.answer, game.is_answer, len(game.steps), len(talks)), (LOOK, True, 1, 1))
 
     def test_a_job_gives_other_limits(self) -> None:
-        game, talks = played([LOOK, LOOK], Rules("gated", budget=0.5, steps=2))
+        game, talks = played([LOOK, LOOK], GameRules("gated", budget=0.5, steps=2))
         self.assertIn("0.5 coins, 2 messages", talks[0][0]["content"])
         self.assertEqual((game.cost, game.steps[1].error), (0.0, "that costs more than is left"))
 
@@ -103,8 +103,8 @@ class TheGame(unittest.TestCase):
             "messages": messages, "schema": {"type": "string"}, "payload": opening.payload, "tools": opening.tools,
             "prices": prices}))
         others = {
-            "budget": game_of(toy_pack(), CASES[0], Rules("gated", budget=5)),
-            "steps": game_of(toy_pack(), CASES[0], Rules("gated", steps=3)),
+            "budget": game_of(toy_pack(), CASES[0], GameRules("gated", budget=5)),
+            "steps": game_of(toy_pack(), CASES[0], GameRules("gated", steps=3)),
             "payload": game_of(toy_pack(payload=lambda case, geometry: {"observations": []}), CASES[0], GATED),
         }
         for what, other in others.items():
@@ -131,7 +131,7 @@ class TheGame(unittest.TestCase):
 
     def test_a_geometry_that_the_pack_has_not_is_refused(self) -> None:
         with self.assertRaisesRegex(Unusable, "cannot be asked in doubled; they can be in single and gated"):
-            game_of(toy_pack(), CASES[0], Rules("doubled"))
+            game_of(toy_pack(), CASES[0], GameRules("doubled"))
 
 
 class ThePlayer(unittest.TestCase):
@@ -142,11 +142,11 @@ class ThePlayer(unittest.TestCase):
         self.now += 1.0
         return self.now
 
-    def player(self, robot: Robot, rules: Rules = GATED) -> Player:
+    def player(self, robot: Robot, rules: GameRules = GATED) -> TracedSystem:
         games = games_of(toy_pack(), CASES, rules)
-        return Player(robot, ROBOT, games, self.trace, Timing(Clock(self.tick, lambda: 1.8e9), 60.0))
+        return TracedSystem(robot, ROBOT, games, self.trace, Timing(Clock(self.tick, lambda: 1.8e9), 60.0))
 
-    def ask(self, robot: Robot, rules: Rules = GATED) -> Reply:
+    def ask(self, robot: Robot, rules: GameRules = GATED) -> Reply:
         prompt = prompts_of(games_of(toy_pack(), CASES, rules))["toy-1"]
         return self.player(robot, rules).answer(
             Request("toy-1", 2, 3, 1002, prompt.messages, prompt.schema, deadline=77.0))
@@ -290,7 +290,7 @@ class TheExamplePack(unittest.TestCase):
         cases = tuple(pack.build(1, 2, None))
         for geometry in ("single", "gated"):
             with self.subTest(geometry), tempfile.TemporaryDirectory() as folder:
-                batch = Batch(Path(folder), Rules(geometry), pack, cases)
+                batch = Batch(Path(folder), GameRules(geometry), pack, cases)
                 solvers = {f"baselines:{name}": baseline_solver(pack, name, cases, geometry)
                            for name in pack.baselines}
                 self.assertEqual(batch.run(solvers).reason, "complete")

@@ -5,11 +5,11 @@ import re
 import unittest
 from typing import Any
 
-from tests.board_door import GATE, BoardDoor
+from tests.board_command import GATE, BoardCommand
 from tests.boards_packs import JUDGES, PACK, put_pack
 
 
-class Publishing(BoardDoor):
+class Publishing(BoardCommand):
     def setUp(self) -> None:
         super().setUp()
         self.job(systems='["baselines:even", "baselines:oracle", "robots:good"]')

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from benchkit.basics.clock import Clock
-from benchkit.basics.errors import Surroundings, TrialError, Unusable
+from benchkit.basics.errors import EnvironmentFailure, TrialError, Unusable
 from benchkit.basics.fields import Fields
 from benchkit.basics.values import JSON, Case, Reply, Request, Usage
 from benchkit.boards.exposure import leaked_terms
 from benchkit.boards.job import BatchGate, FromPack, FromTask, Job, JobLimits
-from benchkit.boards.llm_cache import CachedRewording, Rewording
-from benchkit.boards.pack import Baseline, Pack
+from benchkit.boards.job_pack import pack_of_task
+from benchkit.boards.pack import Pack, PackBaseline
 from benchkit.boards.pack_loading import load_pack
 from benchkit.boards.question_gates import (
     LEAK,
@@ -26,12 +26,19 @@ from benchkit.boards.question_gates import (
     figures_of,
     figures_to_wire,
 )
-from benchkit.boards.questions import Questions, line_of, make_questions, read_questions, rules_of, write_questions
-from benchkit.boards.task_pack import pack_of_task
-from benchkit.boards.usage import Tokens
+from benchkit.boards.questions import (
+    CachedRewording,
+    Questions,
+    Rewording,
+    line_of,
+    make_questions,
+    read_questions,
+    rules_of,
+    write_questions,
+)
+from benchkit.boards.usage import TokenUse
 from benchkit.systems.system import Loaded
-from benchkit.tasks.cases import in_split, read_cases
-from benchkit.tasks.task import load_task
+from benchkit.tasks.task import in_split, load_task, read_cases
 from tests.boards_packs import PACK, PackTest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -251,7 +258,7 @@ class TheBatchGate(PackTest):
 
     def test_a_broken_hard_gate_lowers_a_blind_headline(self) -> None:
         pack = self.tiny()
-        rude = Baseline("rude", lambda view, seed, messages: "damn", False, "0" * 64, pack.payload)
+        rude = PackBaseline("rude", lambda view, seed, messages: "damn", False, "0" * 64, pack.payload)
         figures = make_questions(job(count=4), replace(pack, baselines={"rude": rude})).figures
         self.assertEqual({"rude": 0.0}, figures.blind)
 
@@ -279,7 +286,7 @@ class TheBatchGate(PackTest):
         pack = self.tiny()
 
         def only(answer: Callable[..., Any]) -> Pack:
-            return replace(pack, baselines={"mine": Baseline("mine", answer, False, "0" * 64, pack.payload)})
+            return replace(pack, baselines={"mine": PackBaseline("mine", answer, False, "0" * 64, pack.payload)})
         for broken, words in (
             (only(raising), "pack tiny, case T-1: baselines:mine raised KeyError"),
             (only(lambda view, seed, messages: 5), "pack tiny, case T-1: baselines:mine gave int, not text"),
@@ -428,7 +435,7 @@ class RewordingQuestions(PackTest):
         first = self.rewording()
         made = make_questions(job(count=2), self.tiny(), first)
         self.assertEqual(2, len(self.asked))
-        self.assertEqual(Tokens(2, 2, 20, 4), first.used)
+        self.assertEqual(TokenUse(2, 2, 20, 4), first.used)
         again = self.rewording(ask=None)
         self.assertEqual(made, make_questions(job(count=2), self.tiny(), again))
         self.assertEqual("absent:cache_only", again.used.to_wire())
@@ -449,7 +456,7 @@ class RewordingQuestions(PackTest):
         self.assertEqual(["a", "a"], self.asked)
 
     def test_offline_a_prompt_without_an_answer_is_exit_3(self) -> None:
-        with self.assertRaises(Surroundings) as caught:
+        with self.assertRaises(EnvironmentFailure) as caught:
             self.rewording(ask=None)("a\nb")
         self.assertIn("has no answer of m:x to 'a\\\\nb'; run once without --offline", str(caught.exception))
 
@@ -512,7 +519,7 @@ class AskingTheRewordingModel(PackTest):
 
     def test_no_answer_is_a_matter_of_the_surroundings(self) -> None:
         ask = Rewording("m:x", FakeSystem(TrialError("Timeout", "no whole reply within 30 s")), Clock(), 30.0)
-        with self.assertRaises(Surroundings) as caught:
+        with self.assertRaises(EnvironmentFailure) as caught:
             ask("a")
         self.assertIn("m:x was to reword the questions, and did not answer: no whole reply", str(caught.exception))
 

@@ -7,7 +7,7 @@ import sys
 import unittest
 
 from benchkit.basics.values import JSON
-from tests.board_door import BoardDoor
+from tests.board_command import BoardCommand
 from tests.boards_packs import JUDGES, PACK, put_pack
 
 STRICT = JUDGES.replace("len(answer) <= 4 else 0.5", "len(answer) <= 3 else 0.25")
@@ -29,7 +29,7 @@ def check(case, output):
 '''
 
 
-class OfATask(BoardDoor):
+class OfATask(BoardCommand):
     def setUp(self) -> None:
         super().setUp()
         cases: list[JSON] = [{"id": f"n{number}", "split": "development", "input": str(number), "tags": [],
@@ -64,7 +64,7 @@ class OfATask(BoardDoor):
                           (self.batch() / name).read_text(encoding="utf-8").replace("\\", ""))
 
 
-class AChangedJudge(BoardDoor):
+class AChangedJudge(BoardCommand):
     def setUp(self) -> None:
         super().setUp()
         self.well("run jobs/tiny.toml")
@@ -90,8 +90,8 @@ class AChangedJudge(BoardDoor):
         values = [row["tracks"] for row in self.rows()]
         put_pack(self.home, judges=STRICT)
         command = f"python3 board.py recompute tiny/{self.batch().name} --apply"
-        for door in ("report jobs/tiny.toml", "run jobs/tiny.toml"):
-            told = self.well(door)
+        for cli in ("report jobs/tiny.toml", "run jobs/tiny.toml"):
+            told = self.well(cli)
             self.assertIn("track short: its judge changed", told)
             self.assertIn(command, told)
         self.assertIn(command, (self.batch() / "board.html").read_text(encoding="utf-8"))

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from benchkit.basics.errors import Interrupted, Unusable
 from benchkit.basics.values import Case, Reply, Timings, Usage
-from benchkit.boards.board_values import Agreement, Purchase, SampledCase, SystemFacts
+from benchkit.boards.board_values import BaselineAgreement, Purchase, SampledCase, SystemFacts
 from benchkit.boards.evaluation import Evidence, evaluate
-from benchkit.boards.game import Rules
+from benchkit.boards.game import GameRules
 from benchkit.boards.pack import Pack
 from benchkit.boards.samples import choose, sampled_cases
 from benchkit.boards.solver_facts import Gathered, agreements_of, facts_of, gather
 from benchkit.boards.standings import ranking_of, records_of
-from benchkit.boards.usage import Tokens
+from benchkit.boards.usage import TokenUse
 from benchkit.running.plan import Selection
 from tests.toy_game import ANSWER, CASES, LONG_LOOK, LOOK, ROBOT, Batch, Robot, timed_out, toy_pack
 
@@ -123,7 +123,7 @@ class Choosing(unittest.TestCase):
 
 
 class Facts(Recorded):
-    def facts(self) -> tuple[Mapping[str, Gathered], Mapping[str, SystemFacts], tuple[Agreement, ...]]:
+    def facts(self) -> tuple[Mapping[str, Gathered], Mapping[str, SystemFacts], tuple[BaselineAgreement, ...]]:
         log = self.batch.log()
         rows = evaluate(Evidence(log, self.batch.trace_path, CASES), self.pack).rows
         ranking, gathered = ranking_of(records_of(rows), self.pack), gather(log, self.pack, self.batch.verified().used)
@@ -133,11 +133,11 @@ class Facts(Recorded):
     def test_what_a_failed_step_and_a_trial_that_was_cut_off_used_is_counted(self) -> None:
         one = Reply(LOOK, usage=Usage(10, 3))
         self.run_robot(one, one, timed_out(), Reply(ANSWER, usage=Usage(5, 1)))
-        self.assertEqual(Tokens(6, 3, 25, 7, lost=3), self.facts()[1][ROBOT].tokens)
+        self.assertEqual(TokenUse(6, 3, 25, 7, lost=3), self.facts()[1][ROBOT].tokens)
         with self.assertRaises(Interrupted):
             self.run_robot(one, Interrupted(2), selection=Selection(retry_errors=True))
         self.assertEqual(1, self.batch.verified().abandoned)
-        self.assertEqual(Tokens(7, 4, 35, 10, lost=3), self.facts()[1][ROBOT].tokens)
+        self.assertEqual(TokenUse(7, 4, 35, 10, lost=3), self.facts()[1][ROBOT].tokens)
 
     def test_a_server_that_brought_no_reply_did_not_keep_silent_about_tokens(self) -> None:
         self.run_robot(timed_out(), timed_out())
@@ -147,7 +147,7 @@ class Facts(Recorded):
         self.run_robot(timed_out(), ANSWER)
         self.run_robot(LOOK, ANSWER, selection=Selection(retry_errors=True))
         robot = self.facts()[1][ROBOT]
-        self.assertEqual((Tokens(9, 3, 30, 9, lost=6), 1, {}), (robot.tokens, robot.attempts, robot.incomplete))
+        self.assertEqual((TokenUse(9, 3, 30, 9, lost=6), 1, {}), (robot.tokens, robot.attempts, robot.incomplete))
         self.assertEqual(12.0, robot.output_per_second)
         self.assertEqual((0, 2), (robot.warm.n, robot.cold.n))
         self.assertEqual(({ANSWER: 2}, {"temperature": 1.0}), (robot.said, robot.settings))
@@ -163,7 +163,7 @@ class Facts(Recorded):
         self.assertEqual("absent:not_reported", self.facts()[1][ROBOT].tokens.to_wire())
 
     def test_incomplete_cells_are_counted_by_type(self) -> None:
-        self.batch.rules = Rules("single")
+        self.batch.rules = GameRules("single")
         self.run_robot(timed_out(), selection=Selection(limit=1))
         self.assertEqual({"NotRun": 1, "Timeout": 1}, self.facts()[1][ROBOT].incomplete)
         self.assertEqual((1, 1), (self.facts()[1][ROBOT].cold.n, self.facts()[1][ROBOT].cold.timeouts))
@@ -171,7 +171,7 @@ class Facts(Recorded):
     def test_agreement_is_over_the_cells_that_both_answered(self) -> None:
         self.batch.run()
         self.run_robot(ANSWER, timed_out())
-        self.assertEqual((Agreement(ROBOT, LOOKER, 1, 1),), self.facts()[2])
+        self.assertEqual((BaselineAgreement(ROBOT, LOOKER, 1, 1),), self.facts()[2])
 
     def test_an_answer_that_the_pack_cannot_read_is_unreadable_and_why_is_kept(self) -> None:
         self.run_robot(ANSWER, ANSWER)

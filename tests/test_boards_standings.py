@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from benchkit.basics.values import Cell
 from benchkit.boards.board_values import GateStatus, Readings, Standing
-from benchkit.boards.eval_rows import Row, RowError
-from benchkit.boards.pack import Baseline, Pack, Track
+from benchkit.boards.pack import Pack, PackBaseline, Track
+from benchkit.boards.scores import RowError, ScoreRow
 from benchkit.boards.standings import ranking_of, records_of, sees_truth, tracks_of, values_of
 from benchkit.statistics.intervals import Interval, case_wilson, clopper_pearson, headline_over_cases
 from benchkit.statistics.ranking import open_pair_tests
@@ -28,15 +28,15 @@ Told = Mapping[str, Sequence["tuple[float, float, bool] | None"]]
 """By case, what each trial scored (right, brief, safe); None: it is incomplete."""
 
 
-def rows_of(system: str, told: Told) -> list[Row]:
+def rows_of(system: str, told: Told) -> list[ScoreRow]:
     return [_row(Cell(system, case, trial), scores) for case, trials in told.items()
             for trial, scores in enumerate(trials, 1)]
 
 
-def _row(cell: Cell, scores: tuple[float, float, bool] | None) -> Row:
+def _row(cell: Cell, scores: tuple[float, float, bool] | None) -> ScoreRow:
     if scores is None:
-        return Row(cell, 1, "", None, {}, {}, RowError("Timeout", "late"), "1", {})
-    return Row(cell, 1, "", "", {"right": scores[0], "brief": scores[1]}, {"safe": scores[2]}, None, "1", {})
+        return ScoreRow(cell, 1, "", None, {}, {}, RowError("Timeout", "late"), "1", {})
+    return ScoreRow(cell, 1, "", "", {"right": scores[0], "brief": scores[1]}, {"safe": scores[2]}, None, "1", {})
 
 
 def ranked(pack: Pack = PACK, **told: Told) -> tuple[Standing, ...]:
@@ -187,7 +187,7 @@ class TrackByTrack(unittest.TestCase):
 
 class WhoSeesTheTruth(unittest.TestCase):
     def test_only_a_baseline_that_the_pack_says_does(self) -> None:
-        oracle = Baseline("oracle", looks_twice, True, "0" * 64, payload)
+        oracle = PackBaseline("oracle", looks_twice, True, "0" * 64, payload)
         pack = replace(PACK, baselines={**PACK.baselines, "oracle": oracle})
         for name, told in (("baselines:oracle", True), ("baselines:looker", False), ("baselines:gone", False),
                            ("toys:oracle", False)):

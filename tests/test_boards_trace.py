@@ -11,14 +11,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchkit.basics.canonical import close_line
-from benchkit.basics.errors import BrokenOff, Interrupted, Surroundings, Unusable
+from benchkit.basics.errors import BrokenOff, EnvironmentFailure, Interrupted, Unusable
+from benchkit.basics.json_text import close_line
 from benchkit.basics.values import JSON, Cell, Reply
-from benchkit.boards.trace_events import KNOWN_EVENT_TYPES, Event, SegmentKey, event_bytes, event_of
-from benchkit.boards.trace_file import TraceWriter
-from benchkit.boards.trace_reading import TraceReader, trace_damage_named_by
+from benchkit.boards.trace_events import (
+    KNOWN_EVENT_TYPES,
+    SegmentKey,
+    TraceEvent,
+    event_bytes,
+    event_of,
+    said_in,
+    shown_in,
+    steps_in,
+)
+from benchkit.boards.trace_file import TraceReader, TraceWriter, trace_damage_named_by
 from benchkit.boards.trace_story import story_of
-from benchkit.boards.trace_views import said_in, shown_in, steps_in
 from benchkit.disk.appending import AppendFile, DiskCalls
 from benchkit.running.plan import Selection
 from benchkit.trial_log.lines import Damage
@@ -43,8 +50,8 @@ DATA: Mapping[str, Mapping[str, JSON]] = {
 CELL = Cell(ROBOT, "toy-1", 1)
 
 
-def event(kind: str = "context/user", seq: int = 0, cell: Cell = CELL, **data: JSON) -> Event:
-    return Event(SegmentKey(SESSION, cell, 1), seq, STAMP, "gated", 1, kind, {**DATA[kind], **data})
+def event(kind: str = "context/user", seq: int = 0, cell: Cell = CELL, **data: JSON) -> TraceEvent:
+    return TraceEvent(SegmentKey(SESSION, cell, 1), seq, STAMP, "gated", 1, kind, {**DATA[kind], **data})
 
 
 def fields(kind: str = "context/user", **other: Any) -> dict[str, Any]:
@@ -138,7 +145,7 @@ class Writing(InAFolder):
         def full(_fd: int, _data: memoryview | None = None) -> Any:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         for calls in (DiskCalls(write=full), DiskCalls(sync=full)):
-            with self.assertRaisesRegex(Surroundings, "trace.jsonl cannot be written: No space left"):
+            with self.assertRaisesRegex(EnvironmentFailure, "trace.jsonl cannot be written: No space left"):
                 self.batch.run({ROBOT: Robot()}, writer=TraceWriter(self.batch.trace_path, lambda: STAMP, calls))
             self.assertEqual(self.batch.trials(), [])
             self.assertEqual(self.batch.log().sessions[-1].stop.reason, "error")  # type: ignore[union-attr]
@@ -163,7 +170,7 @@ class Writing(InAFolder):
 
     def test_a_trace_in_use_is_refused(self) -> None:
         with (AppendFile.open(self.batch.trace_path),
-              self.assertRaisesRegex(Surroundings, "trace.jsonl is in use by another run")):
+              self.assertRaisesRegex(EnvironmentFailure, "trace.jsonl is in use by another run")):
             self.batch.run({ROBOT: Robot()})
         self.assertEqual(self.batch.log_path.read_bytes(), b"")
 
@@ -266,7 +273,7 @@ class Reading(InAFolder):
         with self.batch.trace_path.open("wb") as file:
             file.writelines(lines)
         script = ("import sys, tracemalloc; from pathlib import Path\n"
-                  "from benchkit.boards.trace_reading import TraceReader\n"
+                  "from benchkit.boards.trace_file import TraceReader\n"
                   "tracemalloc.start(); print(sum(1 for one in TraceReader(Path(sys.argv[1])).segments()),"
                   " tracemalloc.get_traced_memory()[1])")
         done = subprocess.run([sys.executable, "-c", script, str(self.batch.trace_path)], cwd=ROOT,
@@ -332,7 +339,7 @@ class Stories(InAFolder):
         self.assertIn("| (an empty text)", story)
 
     def test_every_type_can_be_told(self) -> None:
-        from benchkit.boards.trace_reading import Segment
+        from benchkit.boards.trace_file import Segment
         for kind in KNOWN_EVENT_TYPES:
             with self.subTest(kind):
                 self.assertGreater(len(list(story_of(Segment(0, (event(kind),))))), 1)

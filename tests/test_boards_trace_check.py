@@ -12,15 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchkit.basics.canonical import close_line
 from benchkit.basics.clock import Clock
 from benchkit.basics.errors import Interrupted, Unusable
+from benchkit.basics.json_text import close_line
 from benchkit.basics.values import Cell, ErrorFacts, Failure, Reply
 from benchkit.boards import trace_invariants as named
-from benchkit.boards.game import Rules
+from benchkit.boards.game import GameRules
 from benchkit.boards.trace_check import MOST_NAMED, verify
-from benchkit.boards.trace_events import event_of
-from benchkit.boards.trace_views import opening_of, sent_in
+from benchkit.boards.trace_events import event_of, opening_of, sent_in
 from benchkit.running.plan import Selection
 from benchkit.trial_log.lines import TrialLine
 from tests.toy_game import ANSWER, CASES, LOOK, ROBOT, Batch, Robot, timed_out, toy_pack, turn
@@ -301,7 +300,7 @@ class BrokenOnPurpose(InAFolder):
 
     def test_in_single_another_payload_is_found_though_no_request_covers_it(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            self.batch = Batch(Path(folder), Rules("single"))
+            self.batch = Batch(Path(folder), GameRules("single"))
             self.batch.run({ROBOT: Robot([ANSWER, ANSWER])})
             events = self.events()
             set_data("trial/start", "payload", {"now": "12:00", "observations": []})(events)
@@ -338,7 +337,7 @@ class NoViolations(InAFolder):
         for geometry in ("single", "gated"):
             for what, script in scripts.items():
                 with self.subTest(f"{geometry}: {what}"), tempfile.TemporaryDirectory() as folder:
-                    batch = Batch(Path(folder), Rules(geometry))
+                    batch = Batch(Path(folder), GameRules(geometry))
                     batch.run({ROBOT: Robot(list(script))})
                     self.assertEqual((batch.verified().violations, batch.verified().segments), ((), 2))
 

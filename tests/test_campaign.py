@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from benchkit.basics.canonical import close_line
+from benchkit.basics.json_text import close_line
 from tests import campaign
 from tests.campaign import Outcome, line_of, summary_of, table_of
 from tests.faults import oracle

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from benchkit.basics.errors import KitError, Surroundings, Unusable
+from benchkit.basics.errors import EnvironmentFailure, KitError, Unusable
 from benchkit.disk.appending import AppendFile, DiskCalls
 from benchkit.disk.locking import LockedElsewhere, lock
 
@@ -76,23 +76,23 @@ class Appending(unittest.TestCase):
         file = self.opened()
         file.append(b"first\n")
         self.disk.full_after = 4
-        self.assertIn("No space left", self.refused(Surroundings, file, b"second\n"))
+        self.assertIn("No space left", self.refused(EnvironmentFailure, file, b"second\n"))
         self.disk.full_after = None
         self.assertTrue(file.has_failed)
-        self.assertIn("No space left", self.refused(Surroundings, file, b"third\n"))
+        self.assertIn("No space left", self.refused(EnvironmentFailure, file, b"third\n"))
         self.assertEqual(self.path.read_bytes(), b"first\nseco")
         self.assertEqual(file.size, len(b"first\n"))
 
     def test_a_disk_that_takes_nothing_and_says_nothing_is_no_endless_loop(self) -> None:
         file = self.opened(DiskCalls(write=lambda fd, data: 0))
-        self.assertIn("takes no more bytes", self.refused(Surroundings, file))
+        self.assertIn("takes no more bytes", self.refused(EnvironmentFailure, file))
 
     def test_a_failed_sync_is_told_and_never_tried_again(self) -> None:
         file = self.opened()
         file.append(b"first\n")
         self.disk.sync_fails = 1
-        self.assertIn("Input/output error", self.refused(Surroundings, file, b"second\n"))
-        self.refused(Surroundings, file, b"third\n")
+        self.assertIn("Input/output error", self.refused(EnvironmentFailure, file, b"second\n"))
+        self.refused(EnvironmentFailure, file, b"third\n")
         self.assertEqual(self.disk.kept, b"first\n")
         self.assertNotIn(b"third", self.path.read_bytes())
 
@@ -121,7 +121,7 @@ class Appending(unittest.TestCase):
                 file.append(b"first\n")
                 change()
                 before = self.path.read_bytes() if self.path.exists() else None
-                self.assertIn(words, self.refused(Surroundings, file))
+                self.assertIn(words, self.refused(EnvironmentFailure, file))
                 self.assertEqual(self.path.read_bytes() if self.path.exists() else None, before)
                 file.close()
 
@@ -160,14 +160,14 @@ class Appending(unittest.TestCase):
             other.write_bytes(b"")
             os.replace(other, self.path)
 
-        with self.assertRaises(Surroundings):
+        with self.assertRaises(EnvironmentFailure):
             AppendFile.open(self.path, DiskCalls(lock=replaced))
 
     def test_where_there_are_no_locks_nothing_is_written(self) -> None:
         def none(_fd: int) -> None:
-            raise Surroundings("it cannot be locked (No locks available)")
+            raise EnvironmentFailure("it cannot be locked (No locks available)")
 
-        with self.assertRaises(Surroundings) as raised:
+        with self.assertRaises(EnvironmentFailure) as raised:
             AppendFile.open(self.path, DiskCalls(lock=none))
         self.assertIn(f"{self.path}: it cannot be locked", str(raised.exception))
 
@@ -181,14 +181,14 @@ class Appending(unittest.TestCase):
         with self.assertRaises(Unusable):
             AppendFile.open(self.path.parent)
         if os.name == "posix":
-            with self.assertRaises(Surroundings):
+            with self.assertRaises(EnvironmentFailure):
                 AppendFile.open("/dev/full")
 
     def test_a_closed_file_takes_nothing(self) -> None:
         with self.opened() as file:
             file.append(b"x")
         file.close()
-        self.refused(Surroundings, file)
+        self.refused(EnvironmentFailure, file)
 
 
 if __name__ == "__main__":

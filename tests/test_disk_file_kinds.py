@@ -7,8 +7,8 @@ import unittest
 from itertools import permutations
 from pathlib import Path
 
-from benchkit.basics.canonical import close_line
 from benchkit.basics.errors import Unusable
+from benchkit.basics.json_text import close_line
 from benchkit.disk.file_kinds import Kind, kind_in, refuse_another_kind
 
 LINE = close_line({"kind": "session", "v": 1})

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
-from benchkit.basics.errors import Surroundings
+from benchkit.basics.errors import EnvironmentFailure
 from benchkit.disk import locking
 
 
@@ -69,7 +69,7 @@ class Locking(WithAFile):
 
     def test_a_file_system_without_locks_is_refused(self) -> None:
         for number in (errno.ENOLCK, errno.EOPNOTSUPP, errno.EIO):
-            with self.subTest(number), self.assertRaises(Surroundings) as raised:
+            with self.subTest(number), self.assertRaises(EnvironmentFailure) as raised:
                 locking.lock_file(self.opened(), Unix(failing(number)))
             self.assertNotIsInstance(raised.exception, locking.LockedElsewhere)
             self.assertIn("cannot be locked", str(raised.exception))
@@ -82,7 +82,7 @@ class Locking(WithAFile):
     def test_windows_tells_a_lock_held_elsewhere_from_no_locks_at_all(self) -> None:
         table = {errno.EACCES: True, errno.EDEADLK: True, errno.ENOSYS: False}
         for number, elsewhere in table.items():
-            with self.subTest(number), self.assertRaises(Surroundings) as raised:
+            with self.subTest(number), self.assertRaises(EnvironmentFailure) as raised:
                 locking.lock_byte(self.opened(), Windows(number))
             self.assertEqual(isinstance(raised.exception, locking.LockedElsewhere), elsewhere)
 

@@ -11,7 +11,7 @@ import unittest
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchkit.basics.errors import KitError, Surroundings, Unusable
+from benchkit.basics.errors import EnvironmentFailure, KitError, Unusable
 from benchkit.disk import whole_files
 
 AS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
@@ -117,8 +117,8 @@ class Writing(InAFolder):
         self.path.write_bytes(b"old")
         table: list[tuple[type[KitError], str, Callable[[], None]]] = [
             (Unusable, "the log is damaged", lambda: whole_files.write_whole(self.path, torn())),
-            (Surroundings, "No space left", lambda: whole_files.write_whole(self.path, [b"new"], sync=full)),
-            (Surroundings, "Read-only", lambda: whole_files.write_whole(self.path, [b"new"], replace=held)),
+            (EnvironmentFailure, "No space left", lambda: whole_files.write_whole(self.path, [b"new"], sync=full)),
+            (EnvironmentFailure, "Read-only", lambda: whole_files.write_whole(self.path, [b"new"], replace=held)),
         ]
         for kind, words, call in table:
             with self.subTest(words):
@@ -182,10 +182,10 @@ class Writing(InAFolder):
     def test_a_folder_and_a_device_are_refused_and_stay(self) -> None:
         self.refused(Unusable, lambda: whole_files.write_whole(self.folder, [b"x"]))
         if os.name == "posix":
-            self.refused(Surroundings, lambda: whole_files.write_whole("/dev/null", [b"x"]))
+            self.refused(EnvironmentFailure, lambda: whole_files.write_whole("/dev/null", [b"x"]))
             self.assertFalse(Path("/dev/null").is_file())
             # a link there, as /dev/stdout is one, is never replaced
-            self.refused(Surroundings, lambda: whole_files.write_whole("/dev/benchkit-none", [b"x"]))
+            self.refused(EnvironmentFailure, lambda: whole_files.write_whole("/dev/benchkit-none", [b"x"]))
             self.assertFalse(Path("/dev/benchkit-none").exists())
         self.path.write_bytes(b"a file")
         self.refused(Unusable, lambda: whole_files.write_whole(self.path / "below", [b"x"]))
@@ -195,7 +195,7 @@ class Writing(InAFolder):
     def test_a_read_only_folder_is_told(self) -> None:
         self.folder.chmod(0o555)
         self.addCleanup(self.folder.chmod, 0o755)
-        self.assertIn("denied", self.refused(Surroundings, lambda: whole_files.write_whole(self.path, [b"x"])))
+        self.assertIn("denied", self.refused(EnvironmentFailure, lambda: whole_files.write_whole(self.path, [b"x"])))
 
     def test_a_long_name_has_room_for_its_temporary_file(self) -> None:
         path = self.folder / ("x" * 250)
@@ -217,7 +217,7 @@ class PatienceOnWindows(unittest.TestCase):
         def sleep(seconds: float) -> None:
             now[0] += seconds
 
-        whole_files.replace_patiently(
+        whole_files.replace_with_retries(
             Path("a"), Path("b"), replace=replace, monotonic=lambda: now[0], sleep=sleep)
         return now[0]
 

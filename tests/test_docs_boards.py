@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import packs.early_warning as pack
-from benchkit.boards import batch, eval_rows, job, trace_check
+from benchkit.boards import batch, job, scores, trace_check
 from benchkit.boards.board_page import board_page
 from benchkit.boards.trace_events import KNOWN_EVENT_TYPES
 from benchkit.boards.trace_invariants import INVARIANTS
 from benchkit.boards.usage import CACHE_ONLY, NO_REPLY, NOT_REPORTED
-from tests.doors import HANGS_S, put_python3
+from tests.commands import HANGS_S, put_python3
 from tests.sample_board import sample_board
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -61,7 +61,7 @@ class TheTables(unittest.TestCase):
             batch.BOARD_HTML})
 
     def test_every_field_of_a_judged_row_stands_there(self) -> None:
-        self.assertEqual(set(quoted(row[0] for row in table("field", "eval.jsonl"))), set(eval_rows._FIELDS))
+        self.assertEqual(set(quoted(row[0] for row in table("field", "eval.jsonl"))), set(scores._FIELDS))
 
     def test_every_key_of_a_job_stands_there_with_its_default(self) -> None:
         told = {name for name in quoted(row[0] for row in table("key", "The job")) if not name.startswith("[")}

@@ -12,7 +12,7 @@ from pathlib import Path
 import bench
 from benchkit.recordings.digests import digests_of
 from benchkit.recordings.recording import Recording, read_recording
-from tests.doors import ROOT, door, put_python3
+from tests.commands import ROOT, cli, put_python3
 
 EXAMPLES = ROOT / "examples"
 SCRIPTS = sorted([*EXAMPLES.glob("*.sh"), *EXAMPLES.glob("slurm/*")])
@@ -49,7 +49,7 @@ class Scripts(unittest.TestCase):
         return read_recording(log.with_suffix(".json"))
 
     def test_a_run_shared_out_is_the_run_of_one_machine(self) -> None:
-        door(ROOT, "bench.py", *RUN, "--quiet", "--log", self.folder / "one.jsonl")
+        cli(ROOT, "bench.py", *RUN, "--quiet", "--log", self.folder / "one.jsonl")
         one = read_recording(self.folder / "one.json")
         (self.folder / "ssh").write_text(SSH, encoding="utf-8")
         (self.folder / "ssh").chmod(0o755)

@@ -10,21 +10,21 @@ from fractions import Fraction
 from typing import Any
 
 import outputs_digest
-from benchkit.basics.shares import as_given, distance, percent
+from benchkit.basics.texts import as_given, distance, percent
 from benchkit.basics.values import Usage
 from benchkit.boards.board_markdown import board_markdown
 from benchkit.boards.board_page import board_page
 from benchkit.recordings.run_record import RunRecord
-from benchkit.reports.figures_as_text import per_second, probability
+from benchkit.reports.figures import per_second, probability
 from benchkit.statistics.figures import figure, probability_figure
-from tests.report_door import ReportDoorTest, call
+from tests.report_command import ReportCommandTest, call
 from tests.reports_samples import WORKED_SUITE, case, changed, record
 from tests.sample_board import sample_board
 
 FORMATS = ("out", "html", "markdown", "junit")
 
 
-class PrintedTest(ReportDoorTest):
+class PrintedTest(ReportCommandTest):
     def printed(self, *runs: RunRecord, flags: tuple[str, ...] = ()) -> dict[str, str]:
         """What report.py writes about runs, by format, with character references read; stdout is `text`."""
         paths = [self.write(f"run{number}", run) for number, run in enumerate(runs)]

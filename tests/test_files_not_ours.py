@@ -10,9 +10,9 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from tests.board_door import BoardDoor
-from tests.doors import PYTHON, ROOT
-from tests.river import River
+from tests.board_command import BoardCommand
+from tests.commands import PYTHON, ROOT
+from tests.workflow import Workflow
 
 FOREIGN = {
     "text": b"Things to do:\n1. milk\n", "text without a line end": b"note to myself", "a line end": b"\n",
@@ -23,7 +23,7 @@ FOREIGN = {
 
 
 @unittest.skipUnless(os.name == "posix", "links and locks of POSIX")
-class Logs(River):
+class Logs(Workflow):
     RUN = "bench.py --system baselines:keywords --trials 1 --quiet"
 
     def test_nothing_is_added_to_a_file_that_is_no_log(self) -> None:
@@ -37,7 +37,7 @@ class Logs(River):
             for mode in ("--status", "--convert out.json", "--export out.jsonl"):
                 with self.subTest(name, mode=mode):
                     self.refused(f"bench.py --log notes.jsonl {mode}", 2, "notes.jsonl: this is no trial log")
-            with self.subTest(name, door="harness.py"):
+            with self.subTest(name, cli="harness.py"):
                 self.refused("harness.py run --system baselines:keywords --trials 1 --out notes.json", 2,
                              "notes.jsonl: this is no trial log")
 
@@ -136,7 +136,7 @@ class Logs(River):
 
 
 @unittest.skipUnless(os.name == "posix", "links and locks of POSIX")
-class Batches(BoardDoor):
+class Batches(BoardCommand):
     DERIVED = ("board.md", "board.html", "eval.jsonl", "batch.json")
 
     def test_what_is_made_of_a_batch_is_written_through_no_link_out_of_its_folder(self) -> None:
@@ -186,7 +186,7 @@ class Batches(BoardDoor):
 
 
 @unittest.skipUnless(os.name == "posix", "links and locks of POSIX")
-class Digests(River):
+class Digests(Workflow):
     def setUp(self) -> None:
         super().setUp()
         self.well("bench.py --system baselines:keywords --trials 1 --quiet")

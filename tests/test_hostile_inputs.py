@@ -21,14 +21,14 @@ from multiprocessing import get_context
 from pathlib import Path
 from types import FrameType
 
-from benchkit.basics.canonical import is_whole
 from benchkit.basics.errors import KitError, Unusable
-from benchkit.basics.names import shown_line
-from tests.doors import HANGS_S, ROOT
+from benchkit.basics.json_text import is_whole
+from benchkit.basics.texts import shown_line
+from tests.commands import HANGS_S, ROOT
 from tests.hostile_board_inputs import KINDS, RESEALED
 from tests.hostile_inputs import Kind
 from tests.mutator import DAMAGES, Mutator
-from tests.river import River
+from tests.workflow import Workflow
 
 SEED = 20261130
 HOW_MANY: Mapping[str, int] = {
@@ -233,8 +233,8 @@ class BigOnes(unittest.TestCase):
             text=True, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, timeout=HANGS_S, check=False)
 
 
-class AtTheDoors(River):
-    """A sample through the doors: what a person sees."""
+class AtTheCommands(Workflow):
+    """A sample through the commands: what a person sees."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -244,7 +244,7 @@ class AtTheDoors(River):
 
     def test_one_line_or_an_answer_and_never_more(self) -> None:
         log = "bench.py --log recorded/keywords.jsonl"
-        doors: Mapping[str, tuple[str, ...]] = {
+        kit_commands: Mapping[str, tuple[str, ...]] = {
             "recorded/keywords.jsonl": (
                 f"{log} --status", f"{log} --convert other.json", f"{log} --accept-damage --status", f"{log} --dry-run",
                 f"{log} --export clean.jsonl", "outputs_digest.py recorded/keywords.jsonl",
@@ -264,7 +264,7 @@ class AtTheDoors(River):
         }
         whole = self.files()
         mutator = Mutator(SEED)
-        for name, commands in doors.items():
+        for name, commands in kit_commands.items():
             for number in range(8):
                 self.put_back(whole)
                 (self.folder / name).write_bytes(mutator.mutated(whole[name]))

@@ -9,12 +9,12 @@ import unittest
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import alike, file_stem, shown_line
+from benchkit.basics.texts import alike, file_stem, shown_line
 from benchkit.boards.batch import BATCH, read_batch
 from benchkit.boards.job import read_job
-from tests.board_door import BoardDoor
-from tests.doors import Told
-from tests.river import River
+from tests.board_command import BoardCommand
+from tests.commands import Told
+from tests.workflow import Workflow
 
 NAMES = (
     "../../x", "..", ".", "/etc/x", "a/b", "a\\b", "..\\..\\x", "a:b", "C:x", "C:\\x", "\\\\host\\share", "CON",
@@ -74,8 +74,8 @@ class FileNames(unittest.TestCase):
         self.assertEqual(len(names), len({file_stem(name).casefold() for name in names}))
 
 
-class InAFolderBelow(River):
-    """The doors are used in a folder below another one, which must stay as it was."""
+class InAFolderBelow(Workflow):
+    """The commands are used in a folder below another one, which must stay as it was."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -96,7 +96,7 @@ class InAFolderBelow(River):
         self.assertEqual(["side"], sorted(path.name for path in self.folder.parent.iterdir()))
 
     def tell(self, *words: str) -> Told:
-        """Run a door with these words as they are."""
+        """Run a command with these words as they are."""
         told = self.type(shlex.join(words))
         self.assert_well(told)
         return told
@@ -198,7 +198,7 @@ class InAFolderBelow(River):
                                                          "recorded/keywords.json", "runs/keywords.json"})
 
 
-class Boards(BoardDoor):
+class Boards(BoardCommand):
     def test_a_job_whose_name_is_no_plain_one_is_refused(self) -> None:
         for name in NAMES:
             if "/" in name or "\x00" in name or len(name.encode()) > 200 or name in (".", ".."):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import ClassVar
 from unittest import mock
 
-from benchkit.basics.names import shown
+from benchkit.basics.texts import shown
 from benchkit.boards.board_markdown import board_markdown
 from benchkit.boards.board_page import board_page
 from benchkit.boards.board_text import ranking_lines

@@ -1,7 +1,7 @@
 """A hostile server: every trial ends in time under its right name, the run goes on or stops, and memory stays small.
 
 The recorded exchanges with a real server are in test_network_exchanges.py, what ends a run by itself in
-test_network_ollama.py and in the tests of the river; here stands what nobody would send who means well.
+test_network_ollama.py and in the tests of the workflow; here stands what nobody would send who means well.
 """
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import model_triage
-from benchkit.basics.clock import Clock, StopWish
-from benchkit.basics.errors import ERROR_TYPES, Surroundings, TrialError
-from benchkit.basics.names import shown_line
+from benchkit.basics.clock import Clock, StopRequest
+from benchkit.basics.errors import ERROR_TYPES, EnvironmentFailure, TrialError
+from benchkit.basics.texts import shown_line
 from benchkit.basics.values import Request
 from benchkit.network.exchange import MOST_LINE_BYTES
 from benchkit.systems.system import SystemOptions
 from tests import fake_ollama
-from tests.doors import HANGS_S, LATE_S, ROOT
+from tests.commands import HANGS_S, LATE_S, ROOT
 from tests.fake_ollama import FakeOllama, Fault, Handler, Seen
 from tests.hostile_servers import CHUNKED, FLOODS, JUDGED, MODEL, OK, QUICK, SLOW, WHOLE, Attack, chunk
-from tests.river import RiverWithServer
+from tests.workflow import WorkflowWithServer
 
 TIMEOUT_S = 0.5
 LONG_S = 10.0
@@ -74,7 +74,7 @@ class Outcome:
 def system_at(server: FakeOllama) -> Iterator[Any]:
     """The model of the fake server, opened."""
     system = model_triage.system(MODEL, SystemOptions(
-        clock=Clock(), stop=StopWish(), say=lambda line: None, task=None, cases=(), host=server.host))
+        clock=Clock(), stop=StopRequest(), say=lambda line: None, task=None, cases=(), host=server.host))
     with closing(system):
         system.open()
         yield system
@@ -148,7 +148,7 @@ class LooksOfTheServer(unittest.TestCase):
             for path in ("/api/tags", "/api/version"):
                 with self.subTest(name, path=path), FakeOllama() as server:
                     server.paths[path] = fault
-                    with self.assertRaises(Surroundings) as refused, system_at(server):
+                    with self.assertRaises(EnvironmentFailure) as refused, system_at(server):
                         self.fail("it was opened")
                     self.assertTrue(str(refused.exception).isprintable())
                     self.assertLess(len(str(refused.exception)), 2000)
@@ -207,8 +207,8 @@ class Memory(unittest.TestCase):
         self.assertLess(memory, MOST_MEMORY)
 
 
-class Runs(RiverWithServer):
-    """The same through the door."""
+class Runs(WorkflowWithServer):
+    """The same through the command."""
 
     ATTACKS: Mapping[str, Attack] = {
         "a text without an end": Attack(fake_ollama.stalls("Hel", RUN_S + 0.1), "Timeout"),

@@ -1,7 +1,6 @@
 """Files that are large, or say that they are: refused in one line before they take the memory or time they ask for.
 
-Memory and processor time are measured, never the clock on the wall. What does not live here: damage
-(test_hostile_inputs.py).
+Memory and processor time are measured, never the clock on the wall.
 """
 from __future__ import annotations
 
@@ -17,17 +16,17 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from benchkit.basics import strict_json
+from benchkit.basics import json_text
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import shown_line
+from benchkit.basics.texts import shown_line
 from benchkit.basics.values import Shard
-from benchkit.boards.eval_rows import read_rows
+from benchkit.boards.scores import read_rows
 from benchkit.disk.line_files import MOST_LINES
 from benchkit.trial_log.lines import MOST_CELLS, MOST_SHARDS, SystemLine
 from benchkit.trial_log.reader import read_log
 from tests import trial_logs as logs
 from tests.costs import MB, Cost, cost_of
-from tests.river import River
+from tests.workflow import Workflow
 
 CASE = '{"id":"a","split":"development","input":"x","expected":"y"}'
 
@@ -45,23 +44,23 @@ class Json(unittest.TestCase):
         keys = [b'"%d":1' % number for number in range(60_000)]
         whole, twice = (b"{%s}" % b",".join([*keys, last]) for last in (b'"x":1', keys[-1]))
         with self.assertRaisesRegex(ValueError, 'the key "59999" stands twice'):
-            strict_json.parse(twice)
+            json_text.parse(twice)
         # 3,600 million comparisons took minutes
-        self.assertLess(cpu_s(lambda: strict_json.parse(twice)), 20 * cpu_s(lambda: strict_json.parse(whole)) + 0.1)
+        self.assertLess(cpu_s(lambda: json_text.parse(twice)), 20 * cpu_s(lambda: json_text.parse(whole)) + 0.1)
 
     def test_marks_inside_texts_are_no_parts(self) -> None:
         text = "[{,:" * 3_000_000
-        self.assertEqual([text, 1], strict_json.parse(json.dumps([text, 1]).encode()))
+        self.assertEqual([text, 1], json_text.parse(json.dumps([text, 1]).encode()))
 
     def test_texts_that_hold_quotes_and_marks_are_told_from_what_stands_around_them(self) -> None:
         values = ['"', "[" * 70, '\\"[', "a", "", {'"': '\\'}] * 40_000
-        self.assertEqual(values, strict_json.parse(json.dumps(values).encode()))
+        self.assertEqual(values, json_text.parse(json.dumps(values).encode()))
 
 
 @unittest.skipUnless(sys.platform.startswith("linux"), "memory is measured as Linux counts it")
-class Files(River):
+class Files(Workflow):
     def cost(self, command: str) -> Cost:
-        """What a door costs that refuses a file: one line and exit code 2."""
+        """What a command costs that refuses a file: one line and exit code 2."""
         name, *flags = command.split()
         cost = cost_of(self.folder, name, *flags)
         self.assertEqual((2, ""), (cost.told.code, cost.told.stdout), cost.told.stderr)

@@ -1,7 +1,4 @@
-"""What a server or a system of somebody's own may say: what is absurd in it is dropped, and the trial is kept.
-
-What does not live here: what servers do to a connection (test_hostile_servers.py).
-"""
+"""What a server or a system of somebody's own may say: what is absurd in it is dropped, and the trial is kept."""
 from __future__ import annotations
 
 import json
@@ -12,11 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests import fake_ollama, fake_openai
-from tests.doors import Told
+from tests.commands import Told
 from tests.fake_ollama import Fault
 from tests.fake_openai import FakeOpenAI
-from tests.river import River, RiverWithServer
-from tests.test_doors_new_user import MODEL
+from tests.test_commands_new_user import MODEL
+from tests.workflow import Workflow, WorkflowWithServer
 
 TAG = "smollm2:135m"
 MANY = 3_000_000
@@ -30,7 +27,7 @@ def chat(**last: Any) -> Fault:
         {"model": TAG, "message": message, "done": True, "done_reason": "stop", **last}, ensure_ascii=False).encode())
 
 
-class Says(River):
+class Says(Workflow):
     def assert_is_broken_off(self, trial: Mapping[str, Any]) -> None:
         """An end of 3 MB that nobody knows: what had come is kept, and of the end as much as a message quotes."""
         self.assertEqual(("BrokenReply", "yes"), (trial["error"]["type"], trial["error"]["partial"]))
@@ -38,7 +35,7 @@ class Says(River):
         self.assertLess(len(trial["error"]["message"]), 400)
 
 
-class OllamaSays(RiverWithServer, Says):
+class OllamaSays(WorkflowWithServer, Says):
     def recorded(self, *faults: Fault) -> list[dict[str, Any]]:
         """The trials of a run whose first replies are these."""
         self.server.next(*faults)
@@ -114,7 +111,7 @@ class OpenaiSays(Says):
                                   absurd["timings"]["output_s"]})
 
 
-class OfOnesOwn(River):
+class OfOnesOwn(Workflow):
     def run_with(self, slip: str, *flags: str) -> Told:
         head = "from benchkit.basics.values import Timings, Usage\nfrom benchkit.basics.errors import TrialError\n"
         (self.folder / "mine.py").write_text(head + MODEL.replace("SLIP", slip), encoding="utf-8")

@@ -1,7 +1,4 @@
-"""A machine that has too little, or answers oddly: fewer at once, or one line and exit code 3; never a traceback.
-
-What does not live here: disks that are full (tests/faults/full.py), and servers (test_limits_replies.py).
-"""
+"""A machine that has too little, or answers oddly: fewer at once, or one line and exit code 3; never a traceback."""
 from __future__ import annotations
 
 import io
@@ -16,14 +13,14 @@ from functools import partial
 from pathlib import Path
 from unittest import mock
 
-from benchkit import door
+from benchkit import cli
 from benchkit.basics.clock import Clock, stamp_of
 from benchkit.basics.command import Command, shell_word
-from benchkit.basics.errors import Surroundings
-from benchkit.basics.names import shown
+from benchkit.basics.errors import EnvironmentFailure
+from benchkit.basics.texts import shown
 from benchkit.disk.locking import lock_file
-from tests.doors import PYTHON, ROOT, Told
-from tests.river import River, typed
+from tests.commands import PYTHON, ROOT, Told
+from tests.workflow import Workflow, typed
 
 MB = 1_000_000
 WANT = "there is not enough memory, or no room for another thread"
@@ -52,7 +49,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
-class Threads(River):
+class Threads(Workflow):
     def run_with_room_for(self, threads: int) -> Told:
         """A run of 32 at once on a machine where so many of its threads can be alive."""
         start, alive = threading.Thread.start, threading.enumerate
@@ -87,9 +84,9 @@ class Threads(River):
 
 
 @unittest.skipUnless(sys.platform.startswith("linux"), "memory is limited as Linux limits it")
-class Memory(River):
+class Memory(Workflow):
     def below(self, room: int, *words: str) -> Told:
-        """A door in a process that may take so many bytes more than Python itself."""
+        """A command in a process that may take so many bytes more than Python itself."""
         found = subprocess.run(
             [*PYTHON, "-c", BELOW, str(room), str(ROOT / words[0]), *words[1:]], cwd=self.folder,
             capture_output=True, check=False, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, timeout=600)
@@ -119,11 +116,11 @@ class Memory(River):
                 (self.folder / "triage_task.py").unlink()
 
 
-class Clocks(River):
+class Clocks(Workflow):
     def test_a_time_that_no_file_can_hold_is_one_line_and_3(self) -> None:
         for wall in (-62_135_596_801.0, 253_402_300_800.0, 1e30, -1e30, float("nan"), float("inf")):
             with self.subTest(wall=wall):
-                self.assertRaises(Surroundings, Clock(wall=partial(float, wall)).stamp)
+                self.assertRaises(EnvironmentFailure, Clock(wall=partial(float, wall)).stamp)
         self.assertEqual("0001-01-01T00:00:00.000Z", stamp_of(-62_135_596_800.0))
         self.assertEqual("9999-12-31T23:59:59.500Z", stamp_of(253_402_300_799.5))
 
@@ -144,7 +141,7 @@ class Clocks(River):
         self.assertEqual(sorted(self.every_cell(3)), sorted(self.trials()))
 
 
-class Locks(River):
+class Locks(Workflow):
     def test_a_file_system_that_neither_locks_nor_refuses_is_left_soon(self) -> None:
         class Interrupted:
             LOCK_EX = LOCK_NB = 0
@@ -156,26 +153,28 @@ class Locks(River):
                     time.sleep(0)
 
         start = time.process_time()
-        with self.assertRaisesRegex(Surroundings, "it cannot be locked .neither had nor refused within 0.2 s.; put"):
+        with self.assertRaisesRegex(
+            EnvironmentFailure, "it cannot be locked .neither had nor refused within 0.2 s.; put"
+        ):
             lock_file(0, Interrupted, 0.2)
         self.assertLess(time.process_time() - start, 5)
 
 
-class Streams(River):
+class Streams(Workflow):
     def test_a_stdout_that_was_a_file_and_takes_no_seek_takes_text(self) -> None:
         class Unmovable(io.TextIOWrapper):
             def reconfigure(self, **_more: object) -> None:
                 raise OSError(29, "Illegal seek")
 
         def story() -> int:
-            door.put("é\n")
-            return door.DONE
+            cli.put("é\n")
+            return cli.DONE
 
         path = self.folder / "out"
         with path.open("wb") as file:
             stdout = Unmovable(file, encoding="ascii")
             with mock.patch.object(sys, "stdout", stdout):
-                self.assertEqual(0, door.run("x.py", story))
+                self.assertEqual(0, cli.run("x.py", story))
             stdout.detach()
         self.assertEqual(b"\\xe9\n", path.read_bytes())
 
@@ -197,7 +196,7 @@ class Streams(River):
                         self.assertEqual((code, int(code == 3)), (told.returncode, told.stderr.count("\n")))
 
 
-class Words(River):
+class Words(Workflow):
     def in_bash(self, command: str) -> list[str]:
         """The words that bash makes of a command."""
         found = subprocess.run(["bash", "-c", f"printf '%s\\0' {command}"], capture_output=True, check=True)

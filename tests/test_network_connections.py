@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from benchkit.basics.clock import Clock, StopWish
-from benchkit.basics.errors import Interrupted, Surroundings
+from benchkit.basics.clock import Clock, StopRequest
+from benchkit.basics.errors import EnvironmentFailure, Interrupted
 from benchkit.network.calls import Call, Ending
 from benchkit.network.exchange import Answer, Client
 from benchkit.network.host import address_of
 from benchkit.network.ollama_server import version_of
 from tests import fake_ollama
-from tests.doors import HANGS_S, LATE_S
+from tests.commands import HANGS_S, LATE_S
 from tests.fake_ollama import FakeOllama, Handler, Seen
 
 LOOK = Call("GET", "/api/version")
@@ -35,7 +35,7 @@ PEM = Path(__file__).parent / "tls" / "for_tests_only.pem"
 class WithServer(unittest.TestCase):
     def setUp(self) -> None:
         self.server = self.enterContext(FakeOllama(slots=4))
-        self.stop = StopWish()
+        self.stop = StopRequest()
         self.client = self.client_of(self.server.host)
 
     def client_of(self, host: str) -> Client:
@@ -121,7 +121,7 @@ class Names(WithServer):
         port = int(self.server.host.partition(":")[2])
         self.server.version = None
         self.lead_to(("127.0.0.1", port), ("127.0.0.2", port))
-        with self.assertRaises(Surroundings) as caught:
+        with self.assertRaises(EnvironmentFailure) as caught:
             version_of(self.client_of(f"model.example:{port}"))
         self.assertIn(f"at http://model.example:{port} (127.0.0.1 answers; the name is 127.0.0.2 as well) is not "
                       f"Ollama", str(caught.exception))
@@ -194,7 +194,7 @@ class WithTLS(WithServer):
 class Pieces(unittest.TestCase):
     def test_a_request_larger_than_the_buffers_is_sent_in_pieces_or_given_up_in_time(self) -> None:
         with FakeOllama() as server:
-            client = Client(address_of(server.host, "--host"), Clock(), StopWish())
+            client = Client(address_of(server.host, "--host"), Clock(), StopRequest())
             server.paths["/x"] = fake_ollama.status(200, "ok")
             body = b'"' + b"x" * 20_000_000 + b'"'
             answer = client.send(Call("POST", "/x", body), time.monotonic() + HANGS_S)
@@ -202,7 +202,7 @@ class Pieces(unittest.TestCase):
         with socket.socket() as deaf:
             deaf.bind(("127.0.0.1", 0))
             deaf.listen()
-            client = Client(address_of(f"127.0.0.1:{deaf.getsockname()[1]}", "--host"), Clock(), StopWish())
+            client = Client(address_of(f"127.0.0.1:{deaf.getsockname()[1]}", "--host"), Clock(), StopRequest())
             start = time.monotonic()
             self.assertIs(Ending.TIMEOUT, client.send(Call("POST", "/x", body), start + 0.3).ending)
             self.assertLess(time.monotonic() - start, LATE_S)

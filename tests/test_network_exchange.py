@@ -9,13 +9,13 @@ import time
 import unittest
 from unittest import mock
 
-from benchkit.basics.clock import Clock, StopWish
+from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.errors import Interrupted
 from benchkit.network.calls import Call, Ending
 from benchkit.network.exchange import MOST_LINE_BYTES, Answer, Client, LineReader
 from benchkit.network.host import address_of
 from tests import fake_ollama
-from tests.doors import HANGS_S, LATE_S
+from tests.commands import HANGS_S, LATE_S
 from tests.fake_ollama import FakeOllama, Fault
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -25,7 +25,7 @@ CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 class Exchanges(unittest.TestCase):
     def setUp(self) -> None:
         self.server = self.enterContext(FakeOllama())
-        self.stop = StopWish()
+        self.stop = StopRequest()
 
     def client(self, host: str | None = None) -> Client:
         return Client(address_of(host or self.server.host, "--host"), Clock(), self.stop)

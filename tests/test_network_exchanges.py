@@ -5,7 +5,7 @@ import time
 import unittest
 from dataclasses import dataclass
 
-from benchkit.basics.clock import Clock, StopWish
+from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.errors import KitError, TrialError
 from benchkit.basics.values import Reply, Request
 from benchkit.network.asking import ask
@@ -101,7 +101,7 @@ BURST = "queue_reload_burst_max_queue_1"
 class RecordedExchanges(unittest.TestCase):
     def setUp(self) -> None:
         self.server = self.enterContext(FakeOllama())
-        self.client = Client(address_of(self.server.host, "--host"), Clock(), StopWish())
+        self.client = Client(address_of(self.server.host, "--host"), Clock(), StopRequest())
 
     def outcome(self, name: str, number: int = 0, limit_s: float = 5.0) -> Reply | TrialError:
         self.server.paths["/api/chat"] = played(name, number)

@@ -14,15 +14,15 @@ from typing import Any, cast
 from unittest import mock
 
 import model_triage
-from benchkit.basics.canonical import canonical
-from benchkit.basics.clock import Clock, StopWish
-from benchkit.basics.errors import Interrupted, Surroundings, TrialError, Unusable
+from benchkit.basics.clock import Clock, StopRequest
+from benchkit.basics.errors import EnvironmentFailure, Interrupted, TrialError, Unusable
+from benchkit.basics.json_text import canonical
 from benchkit.basics.values import JSON, Reply, Request
 from benchkit.network.ollama_server import full_tag
-from benchkit.systems.ollama import FIXED, Model, OllamaSystem
+from benchkit.systems.ollama import FIXED, OllamaModel, OllamaSystem
 from benchkit.systems.system import SystemOptions
 from tests import fake_ollama
-from tests.doors import LATE_S
+from tests.commands import LATE_S
 from tests.fake_ollama import DIGEST, FakeOllama
 
 OTHER = "b" * 64
@@ -34,7 +34,7 @@ BUSY = fake_ollama.status(503, '{"error":"server busy, please try again.  maximu
 class WithServer(unittest.TestCase):
     def setUp(self) -> None:
         self.server = self.enterContext(FakeOllama())
-        self.stop = StopWish()
+        self.stop = StopRequest()
         self.said: list[str] = []
 
     def options(self, clock: Clock | None = None, **changed: Any) -> SystemOptions:
@@ -47,8 +47,8 @@ class WithServer(unittest.TestCase):
         return system
 
     def refusal(self, name: str = "smollm2:135m", **changed: Any) -> str:
-        """The line of the Surroundings that `open` raises."""
-        with self.assertRaises(Surroundings) as caught:
+        """The line of the EnvironmentFailure that `open` raises."""
+        with self.assertRaises(EnvironmentFailure) as caught:
             self.system(name, **changed).open()
         line = str(caught.exception)
         self.assertTrue(line.isprintable(), line)
@@ -71,7 +71,7 @@ class WithServer(unittest.TestCase):
         return caught.exception
 
 
-class Opening(WithServer):
+class PromptState(WithServer):
     def test_a_model_that_is_there_is_opened_and_its_digest_goes_into_the_settings(self) -> None:
         system = self.system()
         self.assertIsNone(system.settings()["digest"])
@@ -185,10 +185,15 @@ class Opening(WithServer):
     def test_a_model_that_cannot_be_meant_is_refused_before_any_request(self) -> None:
         good = model_triage.OPTIONS
         for model, words in (
-                (Model("a@sha256:" + DIGEST, good), "@sha256"), (Model("a b", good), "named name or name:tag"),
-                (Model("a\x1b", good), "named name or name:tag"), (Model("a", {}), "need a number for temperature"),
-                (Model("a", {**good, "seed": 1}), "hold a seed"), (Model("a", {**good, "num_predict": 0}), "1 or more"),
-                (Model("a", {**good, "num_predict": -1}), "1 or more"), (Model("a", {**good, "top_k": "40"}), "top_k")):
+            (OllamaModel("a@sha256:" + DIGEST, good), "@sha256"),
+            (OllamaModel("a b", good), "named name or name:tag"),
+            (OllamaModel("a\x1b", good), "named name or name:tag"),
+            (OllamaModel("a", {}), "need a number for temperature"),
+            (OllamaModel("a", {**good, "seed": 1}), "hold a seed"),
+            (OllamaModel("a", {**good, "num_predict": 0}), "1 or more"),
+            (OllamaModel("a", {**good, "num_predict": -1}), "1 or more"),
+            (OllamaModel("a", {**good, "top_k": "40"}), "top_k"),
+        ):
             with self.subTest(words), self.assertRaises(Unusable) as caught:
                 OllamaSystem(model, self.options())
             self.assertIn(words, str(caught.exception))
@@ -215,7 +220,7 @@ class Warming(WithServer):
     def test_a_model_that_cannot_be_loaded_is_a_matter_of_the_surroundings(self) -> None:
         system = self.opened()
         self.server.paths["/api/chat"] = fake_ollama.status(500, '{"error":"model requires more system memory"}')
-        with self.assertRaisesRegex(Surroundings, "could not be loaded: HTTP 500: .*more system memory"):
+        with self.assertRaisesRegex(EnvironmentFailure, "could not be loaded: HTTP 500: .*more system memory"):
             system.warm()
 
     def test_a_long_load_gives_a_sign_of_life_every_ten_seconds_and_ends_after_ten_minutes(self) -> None:
@@ -225,7 +230,7 @@ class Warming(WithServer):
         system.open()
         start, hurry = time.monotonic(), 600.0
         self.server.paths["/api/chat"] = fake_ollama.silent()
-        with self.assertRaisesRegex(Surroundings, "could not be loaded: no whole reply within the time limit"):
+        with self.assertRaisesRegex(EnvironmentFailure, "could not be loaded: no whole reply within the time limit"):
             system.warm()
         self.assertLess(time.monotonic() - start, LATE_S)
         self.assertGreaterEqual(len(self.said), 3)

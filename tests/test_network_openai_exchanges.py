@@ -4,7 +4,7 @@ from __future__ import annotations
 import time
 import unittest
 
-from benchkit.basics.clock import Clock, StopWish
+from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import Reply, Usage
 from benchkit.network.asking import ask
@@ -35,7 +35,7 @@ class RecordedCompletions(unittest.TestCase):
 
     def asked(self, name: str) -> Reply:
         self.server.paths[CHAT] = played(name)
-        client = Client(address_of(self.server.host, "--host"), Clock(), StopWish())
+        client = Client(address_of(self.server.host, "--host"), Clock(), StopRequest())
         return ask(client, self.completions.dialect, Call("POST", CHAT, b"{}"), time.monotonic() + 5)
 
     def test_a_whole_one_is_a_reply_and_signed(self) -> None:

@@ -5,7 +5,7 @@ import unittest
 
 from benchkit.network.rest import MOST_ASKED_S, Rest, asked_wait
 from tests.fake_ollama import raw_bytes
-from tests.river import MODEL, RiverWithServer
+from tests.workflow import MODEL, WorkflowWithServer
 
 NOW = 1893456000.0  # 2030-01-01 00:00:00 UTC
 
@@ -29,7 +29,7 @@ class RetryAfter(unittest.TestCase):
         self.assertEqual((rest.left(5.0), rest.left(9.0), rest.left(50.0)), (4.0, 0.0, 0.0))
 
 
-class ForLongerThanATrial(RiverWithServer):
+class ForLongerThanATrial(WorkflowWithServer):
     def test_one_answer_without_measure_costs_its_own_trial_and_none_of_those_behind_it(self) -> None:
         for number, asked in enumerate(("9999999", "999999999", "Fri, 31 Dec 9999 23:59:59 GMT")):
             with self.subTest(asked):

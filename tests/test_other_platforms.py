@@ -16,8 +16,8 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from benchkit import door
-from benchkit.basics.clock import StopWish, signals_as_wish
+from benchkit import cli
+from benchkit.basics.clock import StopRequest, signals_as_stop_request
 from benchkit.basics.errors import Interrupted, Unusable
 from benchkit.disk.appending import AppendFile
 from benchkit.disk.whole_files import read_whole, write_whole
@@ -37,8 +37,8 @@ class Signals(unittest.TestCase):
 
     def test_break_is_a_wish_to_stop_as_the_others_are(self) -> None:
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (BREAK, 143)):
-            wish, left = StopWish(), list[int]()
-            with signals_as_wish(wish, left.append):
+            wish, left = StopRequest(), list[int]()
+            with signals_as_stop_request(wish, left.append):
                 self.handlers[number](number, None)
                 self.assertEqual(([], number), (left, wish.signal))
                 self.handlers[number](number, None)
@@ -49,7 +49,7 @@ class Signals(unittest.TestCase):
 
     def test_what_was_there_is_put_back(self) -> None:
         before = dict(self.handlers)
-        with signals_as_wish(StopWish(), lambda code: None):
+        with signals_as_stop_request(StopRequest(), lambda code: None):
             self.assertNotEqual(before, self.handlers)
         self.assertEqual(before, self.handlers)
 
@@ -81,14 +81,14 @@ class TheConsole(unittest.TestCase):
     """A console of code page 437 or 1252 has few letters, and a pipe gets its line ends as two bytes."""
 
     def printed(self, encoding: str, text: str, line: str) -> tuple[bytes, bytes]:
-        """What a door that prints a text and fails with a line sends to stdout and stderr."""
+        """What a command that prints a text and fails with a line sends to stdout and stderr."""
         def story() -> int:
-            door.put(text)
+            cli.put(text)
             raise Unusable(line)
 
         streams = [io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="\r\n") for _ in range(2)]
         with mock.patch.object(sys, "stdout", streams[0]), mock.patch.object(sys, "stderr", streams[1]):
-            self.assertEqual(2, door.run("x.py", story))
+            self.assertEqual(2, cli.run("x.py", story))
         for stream in streams:
             stream.flush()
         out, err = (stream.detach() for stream in streams)

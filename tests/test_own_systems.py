@@ -9,9 +9,9 @@ import unittest
 from unittest import mock
 
 from benchkit.basics.clock import Clock
-from benchkit.systems import patience
-from tests.doors import ROOT
-from tests.river import River
+from benchkit.systems import server_session
+from tests.commands import ROOT
+from tests.workflow import Workflow
 
 PIECES = '''\
 import os, subprocess, sys, time
@@ -36,7 +36,7 @@ def example() -> str:
     return str(found)
 
 
-class AfterTheReadme(River):
+class AfterTheReadme(Workflow):
     FLAGS = ("--system", "my_model:fast", "--trials", "1", "--quiet")
 
     def put(self, slip: str = "pass", code: str = "") -> None:
@@ -117,15 +117,15 @@ class AfterTheReadme(River):
         self.put(code=BROKEN.replace("def warm(self): return 0.0", "def warm(self):\n        "
                                      "while 'so far' not in sys.stderr.getvalue(): time.sleep(.01)\n"
                                      "        return 0.0"))
-        with mock.patch.multiple(patience, SIGN_OF_LIFE_S=0.02, TICK_S=0.01):
+        with mock.patch.multiple(server_session, SIGN_OF_LIFE_S=0.02, TICK_S=0.01):
             told = self.type(f"bench.py {' '.join(self.FLAGS)}")
         self.assertEqual(0, told.code, told.stderr)
         self.assertRegex(told.stderr, r"\A(loading my_model:fast: \d+ s so far\n)+\Z")
 
     def test_a_sign_of_its_own_stands_in_for_one_from_outside(self) -> None:
         now, said = [0.0], list[str]()
-        signs = patience.SignsFromOutside(said.append, Clock(lambda: now[0]))
-        with mock.patch.object(patience, "TICK_S", 0.01), signs.while_loading("slow"):
+        signs = server_session.SignsFromOutside(said.append, Clock(lambda: now[0]))
+        with mock.patch.object(server_session, "TICK_S", 0.01), signs.while_loading("slow"):
             now[0] = 10.0
             signs.say("own")
             now[0] = 19.9

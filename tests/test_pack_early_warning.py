@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import packs
 import packs.early_warning as pack
-from benchkit.basics.canonical import canonical, digest
 from benchkit.basics.errors import Unusable
+from benchkit.basics.json_text import canonical, digest
 from benchkit.basics.values import JSON, Case
 from packs.early_warning import answers, market
 from packs.early_warning.dice import Dice
@@ -183,7 +183,7 @@ class TheWorld(unittest.TestCase):
 
 class TheGenerator(unittest.TestCase):
     def test_a_seed_gives_the_same_questions_whatever_the_hash_seed(self) -> None:
-        code = ("import packs.early_warning as p; from benchkit.basics.canonical import digest; "
+        code = ("import packs.early_warning as p; from benchkit.basics.json_text import digest; "
                 "print(digest([[c.id, c.split, c.input, c.expected, list(c.tags)] for c in p.build(7, 24)]))")
         for hash_seed in ("0", "1", "4242"):
             with self.subTest(hash_seed=hash_seed):

@@ -12,13 +12,13 @@ from benchkit.pages.curve_chart import PLOT, Curve, CurveChart, Point, curve_cha
 from benchkit.pages.distribution_chart import (
     DistributionChart,
     Group,
-    Percentile,
+    PercentileMark,
     counts_in_bins,
     distribution_chart,
 )
 from benchkit.pages.html import Html, whole
 from benchkit.pages.marks import Tone
-from benchkit.pages.row_chart import Bar, Difference, RowTitles, bar_chart, difference_chart
+from benchkit.pages.row_chart import Bar, DifferenceRow, RowTitles, bar_chart, difference_chart
 from benchkit.pages.scales import (
     Scale,
     number,
@@ -31,7 +31,7 @@ from benchkit.pages.scales import (
     ticks,
 )
 from benchkit.pages.svg import SHAPES, series_class, shape
-from benchkit.pages.timeline_chart import Event, Lane, Moment, TimelineChart, timeline_chart
+from benchkit.pages.timeline_chart import Lane, Moment, TimelineChart, TimelineEvent, timeline_chart
 from tests.sample_page import HOSTILE
 
 TITLES = RowTitles("Rates", "case", "rate", "passed")
@@ -240,7 +240,7 @@ class Rows(unittest.TestCase):
         self.assertEqual(pictures(tree)[1].get("aria-label"), "not known")
 
     def test_zero_stands_in_the_middle_of_differences(self) -> None:
-        given = [Difference("a", 0.1, 0.05, 0.15, "+10 %", Tone.PASS), Difference("b", -0.2, -0.4, 0.0, "-20 %")]
+        given = [DifferenceRow("a", 0.1, 0.05, 0.15, "+10 %", Tone.PASS), DifferenceRow("b", -0.2, -0.4, 0.0, "-20 %")]
         tree = read(difference_chart(TITLES, given))
         first, second = of_class(tree, "dot")
         self.assertAlmostEqual(place(first) - 50, 50 * 0.1 / 0.4, places=1)
@@ -254,11 +254,11 @@ class Rows(unittest.TestCase):
         table = ((0.05, "+5"), (0.051, "+6"), (0.147, "+20"), (1.0, "+100"), (0.0, "+10"), (0.013, "+2"))
         for value, expected in table:
             with self.subTest(value=value):
-                tree = read(difference_chart(TITLES, [Difference("a", value, None, None, "")]))
+                tree = read(difference_chart(TITLES, [DifferenceRow("a", value, None, None, "")]))
                 self.assertEqual([text.text for text in pictures(tree)[0].iter("text")][-1], expected)
 
     def test_no_rows_and_unknown_differences_are_drawn(self) -> None:
-        for given in ((), (Difference("a", None, None, None, "not known"),)):
+        for given in ((), (DifferenceRow("a", None, None, None, "not known"),)):
             tree = read(difference_chart(TITLES, given))
             self.assertEqual(len(of_class(tree, "dot")), 0)
             self.assertEqual(len(pictures(tree)), 1 + len(given))
@@ -287,7 +287,7 @@ class Distributions(unittest.TestCase):
         self.assertEqual(min(float(drawn.get("height", "")) for drawn in of_class(tree, "bin")), 2)
 
     def test_percentiles_stand_at_their_value_each_on_a_line_of_its_own(self) -> None:
-        marks = (Percentile("p50", 1.0, 0.9, 1.2), Percentile("p99", 1.05))
+        marks = (PercentileMark("p50", 1.0, 0.9, 1.2), PercentileMark("p99", 1.05))
         tree = self.chart(Group("warm", [1.0, 1.05, 2.0], marks))
         self.assertEqual([place(drawn, "x1") for drawn in of_class(tree, "percentile")], [50, 52.5])
         labels = [text for text in tree.iter("text") if (text.text or "").startswith("p")]
@@ -296,13 +296,13 @@ class Distributions(unittest.TestCase):
         self.assertEqual(len(of_class(tree, "interval")), 3)
 
     def test_a_line_leaves_room_for_a_label_that_stands_where_it_would_pass(self) -> None:
-        marks = [Percentile("p50", 1.0), Percentile("p90", 7.8), Percentile("p95", 9.0)]
+        marks = [PercentileMark("p50", 1.0), PercentileMark("p90", 7.8), PercentileMark("p95", 9.0)]
         lines = of_class(self.chart(Group("warm", [1.0, 7.8, 10.0], marks)), "percentile")
         ends = [(place(drawn, "x1"), float(drawn.get("y1", "")), float(drawn.get("y2", ""))) for drawn in lines]
         self.assertEqual(ends, [(10, 2, 144), (78, 26, 48), (78, 64, 144), (90, 50, 144)])
 
     def test_a_group_says_how_many_it_shows_and_what_is_missing(self) -> None:
-        tree = self.chart(Group("warm", [1.0, 2.0], (Percentile("p50", 1.0),), "3 timeouts not drawn"))
+        tree = self.chart(Group("warm", [1.0, 2.0], (PercentileMark("p50", 1.0),), "3 timeouts not drawn"))
         self.assertIn("2 replies, 3 timeouts not drawn", [part.text for part in of_class(tree, "quiet")])
         self.assertEqual(pictures(tree)[0].findtext("desc"), "2 replies from 1 s to 2 s; p50 1 s")
 
@@ -326,8 +326,10 @@ class Timelines(unittest.TestCase):
         return read(timeline_chart(TimelineChart("Story", "service", lanes, ("deploy", "alert"), "min", moment)))
 
     def test_events_stand_in_order_of_time_in_their_lane(self) -> None:
-        tree = self.chart([Lane("a", [Event(0, 0, "x"), Event(50, 1, "y")]), Lane("b", [Event(100, 0, "z")])],
-                          Moment(75, "T"))
+        tree = self.chart(
+            [Lane("a", [TimelineEvent(0, 0, "x"), TimelineEvent(50, 1, "y")]), Lane("b", [TimelineEvent(100, 0, "z")])],
+            Moment(75, "T"),
+        )
         _, first, second = pictures(tree)
         early = place(of_class(first, "circle")[0])
         middle = place(of_class(first, "at")[0], "x")
@@ -337,7 +339,9 @@ class Timelines(unittest.TestCase):
         self.assertAlmostEqual(early + late, 100)
 
     def test_the_moment_runs_through_every_lane_and_shades_what_lies_behind(self) -> None:
-        tree = self.chart([Lane("a", [Event(0, 0, "x")]), Lane("b", [Event(100, 0, "z")])], Moment(75, "T, 75 min"))
+        tree = self.chart(
+            [Lane("a", [TimelineEvent(0, 0, "x")]), Lane("b", [TimelineEvent(100, 0, "z")])], Moment(75, "T, 75 min")
+        )
         lines = of_class(tree, "moment")
         self.assertEqual(len(lines), 3)
         self.assertEqual(len({line.get("x1") for line in lines}), 1)
@@ -345,20 +349,20 @@ class Timelines(unittest.TestCase):
         self.assertIn("T, 75 min", [text.text for text in tree.iter("text")])
 
     def test_an_event_tells_its_words_and_a_strong_one_has_a_ring_with_a_meaning(self) -> None:
-        tree = self.chart([Lane("a", [Event(5, 0, HOSTILE[0], is_strong=True)])])
+        tree = self.chart([Lane("a", [TimelineEvent(5, 0, HOSTILE[0], is_strong=True)])])
         self.assertIn(f"5 min: {HOSTILE[0]}", [title.text for title in tree.iter("title")])
         self.assertEqual(len(of_class(tree, "strong-ring")), 2)
         self.assertEqual([item[0].tail for item in tree.findall("ul/li")], ["deploy", "alert", "strong"])
 
     def test_a_lane_is_told_in_words(self) -> None:
-        tree = self.chart([Lane("a", [Event(5, 0, "x"), Event(9, 0, "y")]), Lane("b", ())])
+        tree = self.chart([Lane("a", [TimelineEvent(5, 0, "x"), TimelineEvent(9, 0, "y")]), Lane("b", ())])
         self.assertEqual([picture.get("aria-label") for picture in pictures(tree)],
                          ["time in min", "a: 2 events from 5 to 9 min", "b: no events"])
 
     def test_no_lanes_one_time_and_a_thousand_events_are_drawn(self) -> None:
         self.assertEqual(len(pictures(self.chart([]))), 1)
-        self.assertEqual(place(of_class(self.chart([Lane("a", [Event(5, 0, "x")])]), "circle")[0]), 50)
-        many = self.chart([Lane("a", [Event(at, 0, "x") for at in range(1000)])])
+        self.assertEqual(place(of_class(self.chart([Lane("a", [TimelineEvent(5, 0, "x")])]), "circle")[0]), 50)
+        many = self.chart([Lane("a", [TimelineEvent(at, 0, "x") for at in range(1000)])])
         self.assertEqual(len(of_class(pictures(many)[1], "circle")), 1000)
 
 

@@ -9,7 +9,7 @@ import unittest
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
-from benchkit.basics.names import shown, shown_line
+from benchkit.basics.texts import shown, shown_line
 from benchkit.pages import markdown
 from benchkit.pages.csv_text import csv_line
 from benchkit.pages.escaping import (

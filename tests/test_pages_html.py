@@ -8,9 +8,9 @@ import unittest
 from collections.abc import Iterator
 
 from benchkit.pages import style
-from benchkit.pages.document import Page, Section, document
+from benchkit.pages.document import Page, PageSection, document
 from benchkit.pages.html import Html, breakable, element, joined, stream, whole
-from benchkit.pages.marks import Part, Tone, badge, legend, mark, stacked_bar
+from benchkit.pages.marks import BarPart, Tone, badge, legend, mark, stacked_bar
 from benchkit.pages.parts import (
     Figure,
     article,
@@ -130,7 +130,7 @@ class TheParts(unittest.TestCase):
         self.assertEqual(read_html(legend([Tone.PASS, Tone.ABSENT])).text, "\u2713pass\u00b7not run")
 
     def test_a_stacked_bar_is_told_in_words_and_cut_by_counts(self) -> None:
-        drawn = stacked_bar("mail-1", [Part(Tone.PASS, 3), Part(Tone.FAIL, 1), Part(Tone.INCOMPLETE, 0)])
+        drawn = stacked_bar("mail-1", [BarPart(Tone.PASS, 3), BarPart(Tone.FAIL, 1), BarPart(Tone.INCOMPLETE, 0)])
         self.assertIn('aria-label="mail-1: 3 pass, 1 fail"', drawn)
         self.assertEqual(re.findall(r'<rect x="([^"]+)" width="([^"]+)"', drawn), [("0%", "75%"), ("75%", "25%")])
         self.assertIn("mail-1: nothing", stacked_bar("mail-1", []))
@@ -192,7 +192,7 @@ class Tables(unittest.TestCase):
 
 class Pages(unittest.TestCase):
     def page(self) -> str:
-        sections = (Section("one", HOSTILE, iter([element("p", "first")])), Section("two", "Second", ()))
+        sections = (PageSection("one", HOSTILE, iter([element("p", "first")])), PageSection("two", "Second", ()))
         return "".join(document(Page(HOSTILE, element("p", "lead"), sections, element("p", "end"))))
 
     def test_the_policy_is_first_in_the_head_and_names_the_style_by_its_digest(self) -> None:
@@ -207,8 +207,8 @@ class Pages(unittest.TestCase):
     def test_a_page_has_landmarks_a_way_past_them_and_contents_made_of_its_sections(self) -> None:
         reader = read_html(self.page())
         names = [name for name, _ in reader.tags]
-        for landmark in ("header", "nav", "main", "footer"):
-            self.assertEqual(names.count(landmark), 1, landmark)
+        for prescanned in ("header", "nav", "main", "footer"):
+            self.assertEqual(names.count(prescanned), 1, prescanned)
         links = [dict(attributes)["href"] for name, attributes in reader.tags if name == "a"]
         ids = {dict(attributes).get("id") for _, attributes in reader.tags}
         self.assertEqual(links, ["#content", "#one", "#two"])

@@ -10,9 +10,9 @@ import unittest
 import zlib
 from pathlib import Path
 
-from benchkit.basics.names import shown
-from benchkit.pages.distribution_chart import DistributionChart, Group, Percentile, distribution_chart
-from benchkit.pages.document import Page, Section, document
+from benchkit.basics.texts import shown
+from benchkit.pages.distribution_chart import DistributionChart, Group, PercentileMark, distribution_chart
+from benchkit.pages.document import Page, PageSection, document
 from benchkit.pages.html import joined
 from tests.chromium import MISSING, BrowserFailed, Chromium, OpenedPage
 from tests.sample_page import HOSTILE, LONG, sample_page
@@ -168,10 +168,10 @@ class TheSamplePage(InChromium):
         self.assertEqual(first_pixel(path.read_bytes()), (255, 255, 255))
 
     def test_no_label_of_a_percentile_is_crossed_by_a_line(self) -> None:
-        groups = [Group("high", [1.0, 10.0], [Percentile(f"p{at}", at / 10, at / 10 - 0.5, at / 10 + 0.5)
+        groups = [Group("high", [1.0, 10.0], [PercentileMark(f"p{at}", at / 10, at / 10 - 0.5, at / 10 + 0.5)
                                               for at in places]) for places in ((20, 45, 60, 78), (50, 70, 85, 99))]
         chart = distribution_chart(DistributionChart("Latency", groups))
-        text = "".join(document(Page("Latency", joined(), [Section("latency", "Latency", [chart])], joined())))
+        text = "".join(document(Page("Latency", joined(), [PageSection("latency", "Latency", [chart])], joined())))
         for width in (PHONE, 390, DESK):
             with self.subTest(width=width):
                 page = self.opened(text, width)

@@ -9,11 +9,11 @@ import unittest
 from dataclasses import dataclass
 
 from model_triage import MODELS
-from tests.doors import HANGS_S, ROOT, put_python3
+from tests.commands import HANGS_S, ROOT, put_python3
 from tests.fake_ollama import FakeOllama
-from tests.river import NOWHERE
 from tests.shipped import copy_of_the_tree
 from tests.test_tasks_task import InAFolder
+from tests.workflow import NOWHERE
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -89,7 +89,7 @@ class Page(unittest.TestCase):
         assert tree is not None
         named = set(re.findall(r"^    (\S+) ", tree.group(1), re.MULTILINE))
         floors = set(re.findall(r"^      (\S+/) ", tree.group(1), re.MULTILINE))
-        # what somebody put beside the doors is theirs
+        # what somebody put beside the commands is theirs
         command = ["git", "-C", str(ROOT), "ls-files", "--cached"]
         listed = subprocess.run(command, capture_output=True, text=True, check=False)
         if listed.returncode:
@@ -99,15 +99,15 @@ class Page(unittest.TestCase):
         self.assertEqual(sorted(top), sorted(named))
         self.assertEqual({name.split("/")[1] + "/" for name in files if re.match(r"benchkit/\w+/", name)}, floors)
 
-    def test_the_table_of_doors_has_every_flag_of_every_door_and_no_other(self) -> None:
-        for door, module in ((path.name, path.stem) for path in sorted(ROOT.glob("*.py"))):
+    def test_the_table_of_commands_has_every_flag_of_every_command_and_no_other(self) -> None:
+        for cli, module in ((path.name, path.stem) for path in sorted(ROOT.glob("*.py"))):
             if not hasattr(__import__(module), "parser"):
                 continue
-            row = re.search(rf"^\| `{door}` \|.*$", README, re.MULTILINE)
-            assert row is not None, door
+            row = re.search(rf"^\| `{cli}` \|.*$", README, re.MULTILINE)
+            assert row is not None, cli
             told = subprocess.run([sys.executable, "-c", FLAGS.format(module=module)], cwd=ROOT, capture_output=True,
                                   text=True, check=True)
-            self.assertEqual(sorted(set(told.stdout.split())), sorted(set(re.findall(r"--[a-z-]+", row.group()))), door)
+            self.assertEqual(sorted(set(told.stdout.split())), sorted(set(re.findall(r"--[a-z-]+", row.group()))), cli)
 
     def test_every_file_that_it_links_to_is_there(self) -> None:
         for path in re.findall(r"\]\(([\w./-]+)\)", README):

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchkit.boards.batch import BOARD_HTML, BOARD_MARKDOWN, EVAL
 from harness import RUN_DESCRIPTION_FIELDS
-from tests.doors import HANGS_S, PYTHON, ROOT
+from tests.commands import HANGS_S, PYTHON, ROOT
 from tests.shipped import SHIPPED, copy_of_the_tree, not_shipped
 from tests.test_readme import README
 from tests.test_tasks_task import InAFolder
@@ -128,7 +128,7 @@ class Rebuilt(InAFolder):
                          [sorted(entry["logs"]) for entry in book["entries"]])
 
     def test_one_character_of_one_output_is_named_by_case_and_trial(self) -> None:
-        from benchkit.basics.canonical import close_line
+        from benchkit.basics.json_text import close_line
         shutil.copytree(ROOT / "recorded", self.folder / "recorded")
         log = self.folder / "recorded" / "smollm2.jsonl"
         lines = log.read_bytes().splitlines(keepends=True)

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from benchkit.basics.values import Timings
-from tests.doors import ROOT
+from tests.commands import ROOT
 from tests.logs_samples import put_log
 from tests.recordings_samples import reply, toy
-from tests.river import typed_in
 from tests.test_tasks_task import InAFolder
+from tests.workflow import typed_in
 
 ELSEWHERE = "one core of a shared AMD EPYC virtual machine, 24 GiB, no GPU; other work beside it"
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from benchkit.basics.canonical import digest
 from benchkit.basics.errors import Unusable
+from benchkit.basics.json_text import digest
 from benchkit.basics.on_demand import OnDemand
 from benchkit.recordings.digest_book import added, check_log, entry_named, entry_of, keep_book, names_in, read_book
 from benchkit.recordings.digest_comparison import Side, compare

@@ -8,11 +8,9 @@ from typing import Any
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.values import Case
-from benchkit.recordings.judged import Circumstances, judge_recording
 from benchkit.recordings.recording import keep_recording
-from benchkit.recordings.replay import fitted, is_log, recording_from, reference_of
-from benchkit.recordings.run_record import RunRecord
-from benchkit.recordings.run_record_writing import run_record_bytes
+from benchkit.recordings.replay import Circumstances, fitted, is_log, judge_recording, recording_from, reference_of
+from benchkit.recordings.run_record import RunRecord, run_record_bytes
 from benchkit.tasks.task import Task
 from tests.logs_samples import put_log
 from tests.recordings_samples import TASK_SOURCE, mixed_outcomes, recording, reply, toy

@@ -11,14 +11,12 @@ from unittest.mock import patch
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.on_demand import OnDemand
-from benchkit.recordings import converting, judged
+from benchkit.recordings import converting, replay
 from benchkit.recordings.converting import recording_of
-from benchkit.recordings.judged import Circumstances, judge_recording, with_measured_latency
 from benchkit.recordings.recording import Recording, recording_bytes
-from benchkit.recordings.replay import fitted
-from benchkit.recordings.run_record import RunRecord, tally_of
+from benchkit.recordings.replay import Circumstances, fitted, judge_recording, with_measured_latency
+from benchkit.recordings.run_record import RunRecord, keep_run_record, run_record_bytes, run_record_lines, tally_of
 from benchkit.recordings.run_record_reading import read_run_record
-from benchkit.recordings.run_record_writing import keep_run_record, run_record_bytes, run_record_lines
 from benchkit.tasks.judging import judge
 from benchkit.trial_log.reader import read_log
 from benchmarks.synthetic import example_task, many_cases
@@ -39,7 +37,7 @@ class OnDemandOrHeld(WithALog):
             self.read = recording_of(read_log(self.path), None)
 
     def judged(self, recording: Recording, most_held: int) -> RunRecord:
-        with patch.object(judged, "MOST_HELD", most_held):
+        with patch.object(replay, "MOST_HELD", most_held):
             return judge_recording(recording, self.task, self.cases, CIRCUMSTANCES)
 
     def test_a_recording_is_the_same(self) -> None:
@@ -65,7 +63,7 @@ class OnDemandOrHeld(WithALog):
         self.assertEqual(one, other)
 
     def test_a_measured_latency_is_put_in(self) -> None:
-        with patch.object(judged, "MOST_HELD", 0):
+        with patch.object(replay, "MOST_HELD", 0):
             measured = with_measured_latency(self.judged(self.read, 0))
         self.assertEqual([result.latency_s for result in measured.results],
                          [result.recorded_latency_s for result in self.judged(self.held, 100).results])
@@ -74,8 +72,8 @@ class OnDemandOrHeld(WithALog):
         outcomes = {"two": [reply("yes"), reply("no")] * 3, "three": [reply("no")] * 6}
         path = put_log(self.folder / "more.jsonl", self.task, self.cases, outcomes)
         for most, times in ((1_000, 3), (1, 7)):
-            with (self.subTest(most), patch.object(judged, "MOST_REMEMBERED", most),
-                  patch.object(judged, "judge", wraps=judge) as judging):
+            with (self.subTest(most), patch.object(replay, "MOST_REMEMBERED", most),
+                  patch.object(replay, "judge", wraps=judge) as judging):
                 self.judged(recording_of(read_log(path), None), 100)
                 self.assertEqual(judging.call_count, times)
 
@@ -148,7 +146,7 @@ class Memory(unittest.TestCase):
         path, out = folder / f"{trials}.jsonl", folder / f"{trials}-run.jsonl"
         put_log_of(path, cases, trials)
         tracemalloc.start()
-        with patch.object(converting, "MOST_HELD", 0), patch.object(judged, "MOST_HELD", 0):
+        with patch.object(converting, "MOST_HELD", 0), patch.object(replay, "MOST_HELD", 0):
             recording = recording_of(read_log(path), None)
             for _ in recording_bytes(recording):
                 pass

@@ -7,14 +7,12 @@ import unittest
 from typing import Any
 from unittest.mock import patch
 
-from benchkit.basics import strict_json
-from benchkit.basics.fields import Fields
-from benchkit.basics.known_rows import KnownRows, all_in_bounds
+from benchkit.basics import json_text
+from benchkit.basics.fields import Fields, KnownRows, all_in_bounds
 from benchkit.basics.values import JSON
-from benchkit.recordings import run_record_results
-from benchkit.recordings.run_record import RunRecord
+from benchkit.recordings import run_record_reading
+from benchkit.recordings.run_record import RunRecord, run_record_bytes
 from benchkit.recordings.run_record_reading import run_record_of_fields
-from benchkit.recordings.run_record_writing import run_record_bytes
 from tests.reports_samples import record
 
 VALUES: tuple[JSON, ...] = (
@@ -38,7 +36,7 @@ def answer(value: Any) -> RunRecord | str:
 
 def careful(value: Any) -> RunRecord | str:
     """The same with every field of every result looked at by name."""
-    with patch.object(run_record_results.ResultReader, "_quick", lambda self, value: None):
+    with patch.object(run_record_reading.ResultReader, "_quick", lambda self, value: None):
         return answer(value)
 
 
@@ -60,7 +58,7 @@ class TheFastWay(unittest.TestCase):
         self.check(self.value)
 
     def test_most_results_are_read_fast(self) -> None:
-        with patch.object(run_record_results, "_result_of", wraps=run_record_results._result_of) as looked_at:
+        with patch.object(run_record_reading, "_result_of", wraps=run_record_reading._result_of) as looked_at:
             answer(self.value)
         # trials 1 to 4, one failure with its explanation among them, and two errors
         self.assertLessEqual(looked_at.call_count, 7)
@@ -131,17 +129,17 @@ class KeysThatStandTwice(unittest.TestCase):
         for tail in (', "x": 1}', ', "y": {"k:k": 1, "k:k": 2}}', ', "y": [[{"": 1, "": 1}]]}',
                      ', "y": {"\\u0061": 1, "a": 2}}'):
             with self.subTest(tail=tail), self.assertRaisesRegex(ValueError, "stands twice"):
-                strict_json.parse((self.FILLING + tail).encode())
+                json_text.parse((self.FILLING + tail).encode())
 
     def test_colons_in_texts_and_keys_count_for_nothing(self) -> None:
         for tail in ("}", ', "y": ":"}', ', "y:": {":": "\\":"}}', ', "y": ["\\\\", ":", "", {"": ""}]}'):
             with self.subTest(tail=tail):
                 text = self.FILLING + tail
-                self.assertEqual(json.loads(text), strict_json.parse(text.encode()))
+                self.assertEqual(json.loads(text), json_text.parse(text.encode()))
 
     def test_what_is_no_json_keeps_its_line_and_column(self) -> None:
         with self.assertRaisesRegex(ValueError, "it is not JSON: .* at line 1, column"):
-            strict_json.parse((self.FILLING + ', "y": :}').encode())
+            json_text.parse((self.FILLING + ', "y": :}').encode())
 
 
 if __name__ == "__main__":

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from benchkit.basics.errors import Unusable
-from benchkit.recordings.judged import Circumstances, judge_recording, with_measured_latency
 from benchkit.recordings.recording import Recording, keep_recording, read_recording, recording_bytes
-from benchkit.recordings.run_record import RunRecord, Totals
+from benchkit.recordings.replay import Circumstances, judge_recording, with_measured_latency
+from benchkit.recordings.run_record import RunRecord, Totals, keep_run_record, run_record_bytes
 from benchkit.recordings.run_record_reading import read_run_record
-from benchkit.recordings.run_record_writing import keep_run_record, run_record_bytes
 from tests.recordings_samples import mixed_outcomes, recorded, recording, reply, toy
 from tests.test_tasks_task import InAFolder
 

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 from benchkit.basics.values import ErrorFacts, Usage
 from benchkit.recordings.run_record import RunRecord
-from benchkit.reports.cautions import Caution, session_differences, temperature_of
-from benchkit.reports.figures_as_text import spread
-from benchkit.reports.headline import headline_of
-from benchkit.reports.oddities import Rounds
-from benchkit.reports.run_report import report_of
-from benchkit.reports.run_tally import tally_of
+from benchkit.reports.anomalies import Rounds
+from benchkit.reports.figures import spread
+from benchkit.reports.run_report import headline_of, report_of
+from benchkit.reports.tally import tally_of
+from benchkit.reports.warnings import ReportWarning, session_differences, temperature_of
 from benchkit.statistics.estimators import State
 from benchkit.statistics.intervals import anytime
 from tests.reports_samples import SESSION, WORKED_SUITE, changed, record, result
@@ -19,9 +18,9 @@ from tests.reports_samples import SESSION, WORKED_SUITE, changed, record, result
 WARM = {"options": {"temperature": 1.0}}
 
 
-def cautions(run: RunRecord) -> dict[str, str]:
+def warnings(run: RunRecord) -> dict[str, str]:
     """The cautions of a run by code; a code stands once."""
-    found: tuple[Caution, ...] = report_of(run, "run").cautions
+    found: tuple[ReportWarning, ...] = report_of(run, "run").warnings
     codes = [caution.code for caution in found]
     assert len(set(codes)) == len(codes), codes
     return {caution.code: caution.text for caution in found}
@@ -55,20 +54,20 @@ class WhenAWarningStands(unittest.TestCase):
                     plain, settings={"options": {"num_ctx": 8192}}, sessions=(replace(SESSION, context_length=4096),))),
                 ("machine-slept", slept)):
             with self.subTest(code=code):
-                self.assertIn(code, cautions(run))
+                self.assertIn(code, warnings(run))
                 if code != "percentile-needs-more":
-                    self.assertNotIn(code, cautions(plain))
+                    self.assertNotIn(code, warnings(plain))
 
     def test_a_run_that_gives_no_cause_has_no_warning(self) -> None:
         run = changed(record({f"C{number}": "+-" * 60 for number in range(2)}), cold=False)
-        self.assertEqual(cautions(run), {})
+        self.assertEqual(warnings(run), {})
 
     def test_the_texts_name_figures_with_their_denominators(self) -> None:
         self.assertEqual(
-            cautions(record(WORKED_SUITE))["k-above-k-max"],
+            warnings(record(WORKED_SUITE))["k-above-k-max"],
             "from k = 1 on, completed-only values are over fewer than all 4 cases, and may lie outside worst and best")
         self.assertEqual(
-            cautions(changed(record({"A": "+-", "B": "-+"}), attempts=3))["several-attempts"],
+            warnings(changed(record({"A": "+-", "B": "-+"}), attempts=3))["several-attempts"],
             "4 of 4 started trials took several attempts (at most 3); the last one counts")
 
 
@@ -80,7 +79,7 @@ class WhatAServerMadeOfThePrompt(unittest.TestCase):
         self.assertEqual(
             "before 2 of 4 answers the server has cut the prompt, or does not count all of it: it counted 100 tokens "
             "where 30,000 letters were asked, and no tokenizer makes so few of so many (A, B)",
-            cautions(run)["prompt-cut"])
+            warnings(run)["prompt-cut"])
 
     def test_a_context_is_held_against_what_was_asked_for_where_both_are_known(self) -> None:
         run = record({"A": "+-"})
@@ -89,7 +88,7 @@ class WhatAServerMadeOfThePrompt(unittest.TestCase):
             sessions = tuple(replace(SESSION, context_length=length) for length in served)
             settings = {"options": {} if asked is None else {"num_ctx": asked}}
             with self.subTest(asked=asked, served=served):
-                told = cautions(replace(run, settings=settings, sessions=sessions))
+                told = warnings(replace(run, settings=settings, sessions=sessions))
                 self.assertEqual(is_told, "context of 4,096 tokens where 8,192 were asked for (num_ctx)" in told.get(
                     "context-smaller-than-asked", ""))
 
@@ -101,7 +100,7 @@ class IdenticalOutputs(unittest.TestCase):
             "in 2 of 2 cases with several judged trials these all gave the same text, at temperature 1: repeated "
             "trials of these cases are copies, which say no more than one trial does, and their pass^k is no more "
             "certain than a single look (A, B)",
-            cautions(run)["identical-outputs"])
+            warnings(run)["identical-outputs"])
 
     def test_they_are_copies_at_temperature_0_or_without_one_too(self) -> None:
         same = changed(record({"A": "++"}), output="same")
@@ -110,30 +109,30 @@ class IdenticalOutputs(unittest.TestCase):
                                 ({"options": None}, unknown)):
             with self.subTest(settings=settings):
                 self.assertIn(f"gave the same text, at {words}",
-                              cautions(replace(same, settings=settings))["identical-outputs"])
+                              warnings(replace(same, settings=settings))["identical-outputs"])
 
     def test_where_other_cases_vary_one_text_may_be_a_sure_answer_but_not_at_temperature_0(self) -> None:
         sure, varied = changed(record({"A": "++", "C": "+t"}), output="x").results, record({"B": "+-"}).results
         run = replace(record({"A": "++", "C": "+t", "B": "+-"}), results=(*sure, *varied))
         for settings, words in ((WARM, ""), ({}, ""), ({"temperature": 0}, "in 1 of 2 cases with several judged")):
             with self.subTest(settings=settings):
-                self.assertIn(words, cautions(replace(run, settings=settings)).get("identical-outputs", ""))
-                self.assertEqual(bool(words), "identical-outputs" in cautions(replace(run, settings=settings)))
+                self.assertIn(words, warnings(replace(run, settings=settings)).get("identical-outputs", ""))
+                self.assertEqual(bool(words), "identical-outputs" in warnings(replace(run, settings=settings)))
 
     def test_one_judged_trial_is_not_identical_with_anything(self) -> None:
-        self.assertNotIn("identical-outputs", cautions(replace(record({"A": "+n"}), settings=WARM)))
+        self.assertNotIn("identical-outputs", warnings(replace(record({"A": "+n"}), settings=WARM)))
 
     def test_incomplete_trials_are_left_out(self) -> None:
         run = replace(changed(record({"A": "++"}), output="same"), trials=3, settings=WARM)
         run = replace(run, results=(*run.results, result("A", 3, "n")))
-        self.assertIn("identical-outputs", cautions(run))
+        self.assertIn("identical-outputs", warnings(run))
 
     def test_an_output_that_a_check_could_not_judge_varies_as_well(self) -> None:
         run = replace(changed(record({"A": "++"}), output="same"), trials=3, settings=WARM)
         raised = replace(result("A", 3, "t"), error=ErrorFacts("CheckError", "label raised ValueError"))
         for output, is_copy in (("same", True), ("another", False)):
             with self.subTest(output=output):
-                found = cautions(replace(run, results=(*run.results, replace(raised, output=output))))
+                found = warnings(replace(run, results=(*run.results, replace(raised, output=output))))
                 self.assertEqual(is_copy, "identical-outputs" in found)
 
     def test_the_temperature_is_found_among_settings_and_their_options(self) -> None:
@@ -149,30 +148,30 @@ class OddAnswers(unittest.TestCase):
         run = record({"A": "+-"})
         run = replace(run, results=(replace(run.results[0], output="", reasoning="hm"),
                                     replace(run.results[1], output="", reasoning=" ")))
-        found = cautions(run)
+        found = warnings(run)
         self.assertTrue(found["reasoning-only-answers"].startswith("1 of 2 answers"))
         self.assertTrue(found["empty-answers"].startswith("1 of 2 answers"))
 
     def test_a_trial_without_an_answer_is_not_empty(self) -> None:
-        self.assertNotIn("empty-answers", cautions(record({"A": "nn"})))
+        self.assertNotIn("empty-answers", warnings(record({"A": "nn"})))
 
 
 class CasesThatNeverPass(unittest.TestCase):
     def test_one_failed_trial_is_no_ground_to_suspect_a_label(self) -> None:
-        self.assertNotIn("never-passed", cautions(record({"A": "-n"})))
+        self.assertNotIn("never-passed", warnings(record({"A": "-n"})))
 
     def test_it_warns_of_those_of_which_the_headline_says_never(self) -> None:
         for marks in ({"A": "--n"}, {"A": "--n", "B": "---"}, {"A": "-", "B": "+"}, {"A": "---", "B": "+-+"}):
             with self.subTest(marks=marks):
                 run = report_of(record(marks), "run")
                 never = sum(row.state is State.STABLE_FAIL for row in run.cases)
-                text = cautions(record(marks)).get("never-passed", "0 cases")
+                text = warnings(record(marks)).get("never-passed", "0 cases")
                 self.assertEqual(never, int(text.split()[0]))
                 if len(marks["A"]) > 1:
                     self.assertIn(f" {never} never", headline_of(run).does)
 
     def test_the_first_ids_are_named_and_the_others_counted(self) -> None:
-        text = cautions(record({f"case-{number}": "--" for number in range(7)}))["never-passed"]
+        text = warnings(record({f"case-{number}": "--" for number in range(7)}))["never-passed"]
         self.assertTrue(text.startswith("7 cases of 7 never passed"), text)
         self.assertIn("case-4 and 2 more", text)
         self.assertNotIn("case-5", text)
@@ -192,12 +191,12 @@ class Sessions(unittest.TestCase):
     def test_only_rounds_judged_in_every_case_are_complete(self) -> None:
         for marks, complete, passed in (({"A": "++-+", "B": "+-nn"}, 2, 3), ({"A": "nn"}, 0, 0), ({}, 0, 0)):
             with self.subTest(marks=marks):
-                self.assertEqual(tally_of(record(marks)).oddities.rounds, Rounds(complete, passed))
+                self.assertEqual(tally_of(record(marks)).anomalies.rounds, Rounds(complete, passed))
 
     def test_several_sessions_print_the_anytime_interval_over_complete_rounds(self) -> None:
         run = replace(record({"A": "++-", "B": "+-n"}), sessions=(SESSION, SESSION))
         interval = anytime(3, 4)
-        text = cautions(run)["several-sessions"]
+        text = warnings(run)["several-sessions"]
         self.assertIn(f"{spread(interval.low, interval.high)} %", text)
         self.assertIn("3 of 4 trials in 2 complete rounds", text)
         self.assertIn("ordinary intervals, which are about other such cases, too narrow. Another question is how often "
@@ -209,25 +208,25 @@ class Percentiles(unittest.TestCase):
     def test_the_missing_ones_are_named_for_warm_and_cold(self) -> None:
         of = changed(record({f"c{number:02}": "+-" for number in range(30)}), recorded_latency_s=None)
         timed = tuple(replace(one, recorded_latency_s=0.1) if one.case < "c15" else one for one in of.results)
-        text = cautions(replace(of, results=timed))["percentile-needs-more"]
+        text = warnings(replace(of, results=timed))["percentile-needs-more"]
         self.assertIn("p95, p99 of 15 warm trials and for p95 of 15 cold trials", text)
         self.assertIn("p99 100", text)
 
     def test_what_no_run_of_so_few_cases_could_have_is_not_missed(self) -> None:
         run = record({"A": "+" * 21, "B": "-" * 21})
         self.assertEqual("too few latencies for p99 of 40 warm trials (needed: p90 10, p95 20, p99 100)",
-                         cautions(run)["percentile-needs-more"])
-        self.assertNotIn("percentile-needs-more", cautions(record({"A": "+" * 101, "B": "-" * 101})))
+                         warnings(run)["percentile-needs-more"])
+        self.assertNotIn("percentile-needs-more", warnings(record({"A": "+" * 101, "B": "-" * 101})))
 
     def test_no_trial_of_a_kind_misses_nothing(self) -> None:
-        self.assertNotIn("percentile-needs-more", cautions(record({"A": "nn"})))
+        self.assertNotIn("percentile-needs-more", warnings(record({"A": "nn"})))
 
 
 class Words(unittest.TestCase):
     def test_codes_have_one_form(self) -> None:
         run = replace(changed(record({"A": "--", "B": "n-"}), seed=1, finish="length", attempts=2, output=""),
                       sessions=(SESSION, replace(SESSION, hardware=None)), settings={**WARM, "parallel": 2})
-        for code, text in cautions(run).items():
+        for code, text in warnings(run).items():
             with self.subTest(code=code):
                 self.assertRegex(code, r"^[a-z]+(-[a-z]+)*$")
                 self.assertNotRegex(text, r"\n|\.$")

@@ -9,10 +9,9 @@ from itertools import product
 from typing import Any
 
 from benchkit.recordings.run_record import RunRecord
-from benchkit.reports.case_differences import Outcome
-from benchkit.reports.comparability import obstacles_between
 from benchkit.reports.comparison import labels_of, side_by_side
 from benchkit.reports.pair_words import Finding, verdict_of
+from benchkit.reports.paired_cases import Outcome, incompatibilities_between
 from benchkit.statistics.intervals import open_plus_two, paired_plus_two
 from benchkit.statistics.ranking import RankSet
 from tests.comparison_samples import BETTER, WORSE, compared, run_of, two_of, with_case
@@ -212,9 +211,9 @@ class WhatItSays(unittest.TestCase):
         self.assertEqual((there.p, there.interval, there.bounds), (back.p, back.interval, back.bounds))
 
     def test_fewer_than_six_differing_cases_are_a_caution_with_the_smallest_p(self) -> None:
-        codes = [caution.code for caution in compared(BETTER, WORSE).cautions]
+        codes = [caution.code for caution in compared(BETTER, WORSE).warnings]
         self.assertEqual([], codes)
-        few = compared({"A": "++", "B": "++", "C": "++"}, {"A": "--", "B": "--", "C": "++"}).cautions
+        few = compared({"A": "++", "B": "++", "C": "++"}, {"A": "--", "B": "--", "C": "++"}).warnings
         self.assertEqual(["few-differing-cases"], [caution.code for caution in few])
         self.assertIn("2 of 3 compared cases differ, and p cannot be smaller than 0.5", few[0].text)
 
@@ -230,18 +229,18 @@ class WhatItSays(unittest.TestCase):
             with self.subTest(runs=len(runs), finding=finding):
                 verdict = verdict_of(side, pair)
                 self.assertEqual((finding, told), (verdict.finding, "differ, and no p below" in verdict.text))
-                self.assertEqual(told, "few-differing-cases" in [one.code for one in pair.comparison.cautions])
+                self.assertEqual(told, "few-differing-cases" in [one.code for one in pair.comparison.warnings])
 
     def test_incomplete_trials_that_could_turn_the_winner_are_a_caution(self) -> None:
-        codes = [caution.code for caution in compared({"A": "+-nn"}, {"A": "++nn"}).cautions]
+        codes = [caution.code for caution in compared({"A": "+-nn"}, {"A": "++nn"}).warnings]
         self.assertIn("winner-not-robust", codes)
         robust = compared({"A": "---n"}, {"A": "+++n"})
         self.assertEqual("candidate", robust.robust)
-        self.assertNotIn("winner-not-robust", [caution.code for caution in robust.cautions])
+        self.assertNotIn("winner-not-robust", [caution.code for caution in robust.warnings])
 
     def test_other_numbers_of_trials_and_other_machines_are_cautions(self) -> None:
         there = record({"A": "+++"}, sessions=[replace(SESSION, hardware="another bench")])
-        codes = [caution.code for caution in compared({"A": "++"}, there).cautions]
+        codes = [caution.code for caution in compared({"A": "++"}, there).warnings]
         self.assertEqual(["few-differing-cases", "trials-differ", "machines-differ"], codes)
 
     def test_sameness_needs_the_whole_interval_within_the_margin(self) -> None:
@@ -306,8 +305,11 @@ class Latency(unittest.TestCase):
 
 
 class WhyNot(unittest.TestCase):
-    def obstacles(self, base: RunRecord, candidate: RunRecord) -> list[tuple[str, str]]:
-        return [(obstacle.code, obstacle.text) for obstacle in obstacles_between(base, candidate)]
+    def incompatibilities(self, base: RunRecord, candidate: RunRecord) -> list[tuple[str, str]]:
+        return [
+            (incompatibility.code, incompatibility.text)
+            for incompatibility in incompatibilities_between(base, candidate)
+        ]
 
     def test_each_reason_has_its_code_and_names_what_it_is_about(self) -> None:
         base = record({"A": "++", "B": "++"})
@@ -322,7 +324,7 @@ class WhyNot(unittest.TestCase):
                 (with_case(base, 0, expected={"label": "spam"}), "expected-differs", "what is expected differs in 1"),
                 (with_case(base, 0, ask="1" * 16), "ask-differs", "what is asked (messages or schema) differs")):
             with self.subTest(code=code, words=words):
-                found = self.obstacles(base, candidate)
+                found = self.incompatibilities(base, candidate)
                 self.assertEqual([code], [one for one, _ in found])
                 self.assertIn(words, found[0][1])
 
@@ -331,23 +333,23 @@ class WhyNot(unittest.TestCase):
         base, candidate = with_case(base, 0, expected=1), with_case(candidate, 0, expected=True)
         candidate = with_case(replace(candidate, judge=replace(candidate.judge, version="2")), 1, ask="1" * 16)
         self.assertEqual(["another-judge", "expected-differs", "ask-differs"],
-                         [code for code, _ in self.obstacles(base, candidate)])
+                         [code for code, _ in self.incompatibilities(base, candidate)])
 
     def test_settings_system_tags_and_split_may_differ(self) -> None:
         base = record({"A": "++"}, {"temperature": 0})
         candidate = replace(with_case(record({"A": "++"}, {"temperature": 1}), 0, tags=("x",)), system="toys:doll",
                             split="test")
-        self.assertEqual([], self.obstacles(base, candidate))
+        self.assertEqual([], self.incompatibilities(base, candidate))
 
     def test_many_names_are_counted(self) -> None:
         names = {f"c{number}": "+" for number in range(9)}
         base = record(names)
         candidate = replace(base, cases=tuple(replace(case, ask="1" * 16) for case in base.cases))
-        self.assertIn("(c0, c1, c2, c3, c4 and 4 more)", self.obstacles(base, candidate)[0][1])
+        self.assertIn("(c0, c1, c2, c3, c4 and 4 more)", self.incompatibilities(base, candidate)[0][1])
 
     def test_a_hostile_id_is_shown_not_sent(self) -> None:
         base = record({"\x1b[2J\n": "+"})
-        self.assertNotRegex(self.obstacles(base, with_case(base, 0, input="x"))[0][1], "[\x00-\x1f]")
+        self.assertNotRegex(self.incompatibilities(base, with_case(base, 0, input="x"))[0][1], "[\x00-\x1f]")
 
 
 class SeveralRuns(unittest.TestCase):
@@ -376,7 +378,7 @@ class SeveralRuns(unittest.TestCase):
         self.assertEqual(((), (None,)), (side.pairs, side.ranks))
 
     def test_runs_without_cases_are_not_compared(self) -> None:
-        self.assertEqual("no-common-case", two_of({}, {}).pairs[0].obstacles[0].code)
+        self.assertEqual("no-common-case", two_of({}, {}).pairs[0].incompatibilities[0].code)
 
 
 if __name__ == "__main__":

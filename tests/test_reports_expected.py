@@ -4,7 +4,7 @@ from __future__ import annotations
 import unittest
 
 from benchkit.basics.values import JSON
-from benchkit.reports.expected import expected_line
+from benchkit.reports.outputs import expected_line
 
 
 class OneLine(unittest.TestCase):

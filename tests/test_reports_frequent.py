@@ -8,8 +8,7 @@ from unittest.mock import patch
 from benchkit.basics.values import ErrorFacts
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.comparison import side_by_side
-from benchkit.reports.failures import MANY_REASONS
-from benchkit.reports.frequent import MOST_KEPT, Frequent
+from benchkit.reports.failures import MANY_REASONS, MOST_KEPT, Frequent
 from benchkit.reports.markdown import markdown_report
 from benchkit.reports.run_report import report_of
 from benchkit.reports.text import text_report
@@ -47,7 +46,7 @@ class Counting(unittest.TestCase):
         for text in "abb":
             one.take(text)
         other.take("b", 5)
-        with patch("benchkit.reports.frequent.MOST_KEPT", 1):
+        with patch("benchkit.reports.failures.MOST_KEPT", 1):
             other.take("c")
         self.assertTrue(other.is_cut)
         one.add(other)
@@ -56,7 +55,7 @@ class Counting(unittest.TestCase):
 
 class WhatIsSaid(unittest.TestCase):
     def setUp(self) -> None:
-        bound = patch("benchkit.reports.frequent.MOST_KEPT", 20)
+        bound = patch("benchkit.reports.failures.MOST_KEPT", 20)
         bound.start()
         self.addCleanup(bound.stop)
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import product
 
-from benchkit.reports.gate import Answer, Gate, Rules, gate_of
+from benchkit.reports.gate import Gate, GateAnswer, GateRules, gate_of
 from benchkit.reports.text_pairs import gate_text
 from tests.comparison_samples import BETTER, WORSE, compared, two_of
 from tests.oracle import decisions
 
 
-def gate(base: Mapping[str, str], candidate: Mapping[str, str], rules: Rules = Rules()) -> Gate:  # noqa: B008
+def gate(base: Mapping[str, str], candidate: Mapping[str, str], rules: GateRules = GateRules()) -> Gate:  # noqa: B008
     """The gate's answer; the rules are frozen."""
     side = two_of(base, candidate)
     comparison = side.pairs[0].comparison
@@ -22,7 +22,7 @@ def gate(base: Mapping[str, str], candidate: Mapping[str, str], rules: Rules = R
     return gate_of(comparison, side.runs[1].totals, rules)
 
 
-def broken(base: Mapping[str, str], candidate: Mapping[str, str], rules: Rules = Rules()) -> list[str]:  # noqa: B008
+def broken(base: Mapping[str, str], candidate: Mapping[str, str], rules: GateRules = GateRules()) -> list[str]:  # noqa: B008
     """The codes of the rules that are broken."""
     return [result.code for result in gate(base, candidate, rules).broken]
 
@@ -65,12 +65,12 @@ class HoweverIncompleteTrialsGo(unittest.TestCase):
                 (lines("n----", *["+----"] * 5, "++---", "-----", "-----"), lines(*["---"] * 9), Fraction(0)),
                 (lines(*"++++++++++++"), lines("++n", *["+++"] * 3, *["++-"] * 5, *["+--"] * 3), Fraction(1, 50)),
                 (lines(*"++++++++++++"), lines("n-", "n+", *["+-"] * 5, *["++"] * 4, "--"), Fraction(0))):
-            rules = Rules(max_drop=max_drop, allow_incomplete=True)
+            rules = GateRules(max_drop=max_drop, allow_incomplete=True)
             with self.subTest(base=base, candidate=candidate):
                 found = gate(base, candidate, rules)
-                self.assertTrue(any(gate(*way, rules).answer is Answer.UNSURE
+                self.assertTrue(any(gate(*way, rules).answer is GateAnswer.UNSURE
                                     for way in product(completed(base), completed(candidate))))
-                self.assertEqual(Answer.NOT_DECIDED, found.answer)
+                self.assertEqual(GateAnswer.NOT_DECIDED, found.answer)
                 self.assertIn("incomplete trials could undo it: with them p is up to 0.05", found.why_open[0])
 
     def test_the_p_that_incomplete_trials_leave_bounds_that_of_every_way_for_them_to_go(self) -> None:
@@ -78,7 +78,7 @@ class HoweverIncompleteTrialsGo(unittest.TestCase):
         while tried < 40:
             trials, cases = rng.choice([(2, 3), (1, 3), (1, 2), (4, 2), (5, 3), (2, 2)]), rng.randint(3, 10)
             base, candidate = (few_judged(rng, one, cases, rng.random()) for one in trials)
-            rules, found = Rules(max_drop=rng.choice([Fraction(0), Fraction(1, 10)])), compared(base, candidate)
+            rules, found = GateRules(max_drop=rng.choice([Fraction(0), Fraction(1, 10)])), compared(base, candidate)
             p = gate(base, candidate, rules).results[0].p or Fraction(1)
             if max(p, found.p_of_finding) == 1 or not any(found.incomplete):
                 continue
@@ -94,12 +94,12 @@ class HoweverIncompleteTrialsGo(unittest.TestCase):
 class TheRules(unittest.TestCase):
     def test_a_fall_needs_both_a_small_p_and_more_than_the_allowed_drop(self) -> None:
         for lost, rules, expected in (
-                (0, Rules(), []), (5, Rules(), []), (6, Rules(), ["drop"]), (20, Rules(), ["drop"]),
-                (6, Rules(alpha=Fraction(1, 32)), []), (6, Rules(alpha=Fraction(1, 31)), ["drop"]),
-                (5, Rules(alpha=Fraction(1)), ["drop"]), (20, Rules(alpha=Fraction(0)), []),
-                (6, Rules(max_drop=Fraction(3, 10)), []), (6, Rules(max_drop=Fraction(29, 100)), []),
-                (20, Rules(max_drop=Fraction(99, 100)), ["drop"]),
-                (20, Rules(max_drop=Fraction(1)), [])):
+                (0, GateRules(), []), (5, GateRules(), []), (6, GateRules(), ["drop"]), (20, GateRules(), ["drop"]),
+                (6, GateRules(alpha=Fraction(1, 32)), []), (6, GateRules(alpha=Fraction(1, 31)), ["drop"]),
+                (5, GateRules(alpha=Fraction(1)), ["drop"]), (20, GateRules(alpha=Fraction(0)), []),
+                (6, GateRules(max_drop=Fraction(3, 10)), []), (6, GateRules(max_drop=Fraction(29, 100)), []),
+                (20, GateRules(max_drop=Fraction(99, 100)), ["drop"]),
+                (20, GateRules(max_drop=Fraction(1)), [])):
             with self.subTest(lost=lost, rules=rules):
                 self.assertEqual(expected, broken(fallen(0), fallen(lost), rules))
 
@@ -110,7 +110,7 @@ class TheRules(unittest.TestCase):
     def test_incomplete_trials_of_the_candidate_need_to_be_allowed(self) -> None:
         base, candidate = {"A": "++"}, {"A": "+n"}
         self.assertEqual(["incomplete"], broken(base, candidate))
-        self.assertEqual([], broken(base, candidate, Rules(allow_incomplete=True)))
+        self.assertEqual([], broken(base, candidate, GateRules(allow_incomplete=True)))
         self.assertEqual([], broken(candidate, base))
 
     def test_incomplete_trials_count_in_cases_that_the_base_does_not_have(self) -> None:
@@ -119,17 +119,17 @@ class TheRules(unittest.TestCase):
     def test_strict_refuses_any_case_that_was_a_stable_pass(self) -> None:
         base, candidate = {"A": "++", "B": "++"}, {"A": "+-", "B": "++"}
         self.assertEqual([], broken(base, candidate))
-        self.assertEqual(["strict"], broken(base, candidate, Rules(strict=True)))
-        self.assertEqual([], broken(candidate, base, Rules(strict=True)))
-        self.assertEqual([], broken({"A": "+-"}, {"A": "--"}, Rules(strict=True)))
+        self.assertEqual(["strict"], broken(base, candidate, GateRules(strict=True)))
+        self.assertEqual([], broken(candidate, base, GateRules(strict=True)))
+        self.assertEqual([], broken({"A": "+-"}, {"A": "--"}, GateRules(strict=True)))
 
     def test_strict_refuses_a_stable_pass_that_is_not_there_any_more(self) -> None:
         base = {"A": "++", "B": "++", "C": "+-"}
         self.assertEqual([], broken(base, {"A": "++"}))
-        found = gate(base, {"A": "++"}, Rules(strict=True))
+        found = gate(base, {"A": "++"}, GateRules(strict=True))
         self.assertEqual(["strict"], [result.code for result in found.broken])
         self.assertIn("1 case that passed every time is not in the candidate at all (B)", found.broken[0].text)
-        self.assertEqual([], broken(base, {"A": "++", "B": "++"}, Rules(strict=True)))
+        self.assertEqual([], broken(base, {"A": "++", "B": "++"}, GateRules(strict=True)))
 
     def test_p_is_that_of_a_fall_by_at_most_what_is_allowed(self) -> None:
         for row in decisions("gate_p"):
@@ -140,7 +140,7 @@ class TheRules(unittest.TestCase):
             passed = [marks.count("+") + int(differences[n] * 10) for n, marks in enumerate(base.values())]
             candidate = {name: marks_of(passed[n]) for n, name in enumerate(base)}
             for side in ({}, {"more": "+" * 10}):
-                found = gate(base | side, candidate, Rules(max_drop=Fraction(row["allowed"])))
+                found = gate(base | side, candidate, GateRules(max_drop=Fraction(row["allowed"])))
                 with self.subTest(d=row["d"], allowed=row["allowed"]):
                     self.assertEqual(Fraction(row["p"]), found.results[0].p)
                     self.assertEqual(row["refused_at_.05"], bool(found.broken))
@@ -149,13 +149,13 @@ class TheRules(unittest.TestCase):
         known = decisions("unequal_trials_p")[0]["cases_na_ca_nb_cb"]
         base = {f"c{n:02}": "+" for n in range(len(known))}
         found = gate(base, {name: marks_of(known[n][1]) for n, name in enumerate(base)})
-        self.assertEqual((Answer.UNSURE, Fraction(10437424601, 25937424601)), (found.answer, found.results[0].p))
+        self.assertEqual((GateAnswer.UNSURE, Fraction(10437424601, 25937424601)), (found.answer, found.results[0].p))
 
     def test_a_fall_that_incomplete_trials_could_undo_refuses_nothing(self) -> None:
         base = {f"c{n:02}": "+" * 6 + "n" * 4 for n in range(64)}
         candidate = dict.fromkeys(base, "+" * 6 + "-" * 4)
         found = gate(base, candidate)
-        self.assertEqual((Answer.NOT_DECIDED, Fraction(1)), (found.answer, found.results[0].p))
+        self.assertEqual((GateAnswer.NOT_DECIDED, Fraction(1)), (found.answer, found.results[0].p))
         self.assertIn("judge the incomplete trials first", found.why_open[0])
         few = dict.fromkeys(base, "+" * 9 + "n")
         self.assertEqual(["drop"], broken(few, candidate))
@@ -163,22 +163,24 @@ class TheRules(unittest.TestCase):
     def test_a_fall_that_incomplete_trials_leave_open_is_a_doubt(self) -> None:
         base = {f"c{n:02}": "+" * 10 for n in range(20)}
         candidate = dict.fromkeys(base, "+" * 8 + "nn")
-        for drop, answer in ((Fraction(0), Answer.UNSURE), (Fraction(1, 5), Answer.ACCEPTED)):
-            self.assertEqual(answer, gate(base, candidate, Rules(max_drop=drop, allow_incomplete=True)).answer)
+        for drop, answer in ((Fraction(0), GateAnswer.UNSURE), (Fraction(1, 5), GateAnswer.ACCEPTED)):
+            self.assertEqual(answer, gate(base, candidate, GateRules(max_drop=drop, allow_incomplete=True)).answer)
 
     def test_strict_counts_a_single_pass_and_needs_a_failed_trial(self) -> None:
         ten = {f"c{n}": "+" for n in range(10)}
         four_lost = {name: "-" if n < 4 else "+" for n, name in enumerate(ten)}
-        self.assertEqual(["strict"], broken(ten, four_lost, Rules(strict=True)))
+        self.assertEqual(["strict"], broken(ten, four_lost, GateRules(strict=True)))
         one_unknown = {**ten, "c3": "n"}
-        found = gate(ten, one_unknown, Rules(strict=True, allow_incomplete=True))
-        self.assertEqual(([], Answer.UNSURE), ([one.code for one in found.broken], found.answer))
+        found = gate(ten, one_unknown, GateRules(strict=True, allow_incomplete=True))
+        self.assertEqual(([], GateAnswer.UNSURE), ([one.code for one in found.broken], found.answer))
         self.assertIn("1 case may have regressed, with trials that were not judged (c3)", found.results[2].text)
-        self.assertEqual(["strict"], broken(ten, {**four_lost, "c3": "n"}, Rules(strict=True, allow_incomplete=True)))
+        self.assertEqual(
+            ["strict"], broken(ten, {**four_lost, "c3": "n"}, GateRules(strict=True, allow_incomplete=True))
+        )
 
     def test_all_broken_rules_are_named(self) -> None:
         candidate = {**WORSE, "more": "n+++"}
-        self.assertEqual(["drop", "incomplete", "strict"], broken(BETTER, candidate, Rules(strict=True)))
+        self.assertEqual(["drop", "incomplete", "strict"], broken(BETTER, candidate, GateRules(strict=True)))
 
     def test_nothing_judged_on_both_sides_is_no_fall(self) -> None:
         found = gate({"A": "n"}, {"A": "+"})
@@ -187,14 +189,14 @@ class TheRules(unittest.TestCase):
 
 
 class ItsText(unittest.TestCase):
-    def text(self, base: Mapping[str, str], candidate: Mapping[str, str], rules: Rules) -> str:
+    def text(self, base: Mapping[str, str], candidate: Mapping[str, str], rules: GateRules) -> str:
         side = two_of(base, candidate)
         comparison = side.pairs[0].comparison
         assert comparison is not None
         return gate_text(side, side.pairs[0], gate_of(comparison, side.runs[1].totals, rules))
 
     def test_the_first_line_is_the_verdict_and_the_broken_rules_come_first(self) -> None:
-        lines = self.text(fallen(0), {**fallen(6), "new": "n"}, Rules(strict=True)).splitlines()
+        lines = self.text(fallen(0), {**fallen(6), "new": "n"}, GateRules(strict=True)).splitlines()
         self.assertEqual([
             "refused (3 of 3 rules broken): candidate against base",
             "  broken  mean pass^1 changed by -30.0 points over 20 cases, sign-flip p 0.0312: a fall by more than",
@@ -207,7 +209,7 @@ class ItsText(unittest.TestCase):
 
     def test_an_accepted_candidate_is_not_called_the_same(self) -> None:
         mixed = {name: "-" if number in (3, 4, 5, 6) else "+" for number, name in enumerate(fallen(0))}
-        text = self.text(fallen(3), mixed, Rules(max_drop=Fraction(1, 10)))
+        text = self.text(fallen(3), mixed, GateRules(max_drop=Fraction(1, 10)))
         self.assertTrue(text.startswith("accepted (none of 2 rules broken): candidate against base\n"))
         self.assertIn("no fall by more than 10.0 points with p below 0.05 was found", " ".join(text.split()))
         self.assertNotIn("same", text.split("sameness")[0])
@@ -215,11 +217,11 @@ class ItsText(unittest.TestCase):
     def test_a_fall_that_nothing_could_refuse_is_not_called_accepted(self) -> None:
         five = dict.fromkeys("ABCDE", "++")
         for candidate, rules, first in (
-                (dict.fromkeys(five, "--"), Rules(), "100.0 points, and with 5 differing cases the smallest p is "
+                (dict.fromkeys(five, "--"), GateRules(), "100.0 points, and with 5 differing cases the smallest p is "
                  "0.0625, so no alpha of 0.05 could refuse it, and the exit code is 0; use more cases, or --strict, "
                  "which refuses by cases (candidate against base)"),
-                ({**five, "A": "--"}, Rules(), "20.0 points, and with 1 differing case the smallest p is 1, so"),
-                (fallen(20), Rules(alpha=Fraction(0)), "so no alpha of 0 could refuse it, and")):
+                ({**five, "A": "--"}, GateRules(), "20.0 points, and with 1 differing case the smallest p is 1, so"),
+                (fallen(20), GateRules(alpha=Fraction(0)), "so no alpha of 0 could refuse it, and")):
             with self.subTest(first=first):
                 text = self.text(fallen(0) if len(candidate) == 20 else five, candidate, rules)
                 self.assertTrue(text.startswith("not decided: pass^1 fell by "), text)
@@ -233,9 +235,13 @@ class ItsText(unittest.TestCase):
         base = {name: "-" if number == 19 else "+" for number, name in enumerate(fallen(0))}
         candidate = {name: "-" if number < 5 else "+" for number, name in enumerate(base)}
         for rules, first in (
-                (Rules(), "accepted, but not shown to be as good: pass^1 fell by 20.0 points, p 0.219 (none of 2 rules "
-                          "broken): candidate against base"),
-                (Rules(max_drop=Fraction(1, 5)), "accepted (none of 2 rules broken): candidate against base")):
+            (
+                GateRules(),
+                "accepted, but not shown to be as good: pass^1 fell by 20.0 points, p 0.219 (none of 2 rules "
+                "broken): candidate against base",
+            ),
+            (GateRules(max_drop=Fraction(1, 5)), "accepted (none of 2 rules broken): candidate against base"),
+        ):
             with self.subTest(first=first):
                 text = self.text(base, candidate, rules)
                 self.assertTrue(" ".join(text.split()).startswith(first), text)
@@ -243,30 +249,30 @@ class ItsText(unittest.TestCase):
     def test_a_candidate_that_is_refused_for_another_reason_is_not_called_accepted(self) -> None:
         base = {name: "-" if number == 19 else "+" for number, name in enumerate(fallen(0))}
         candidate = {name: "-" if number < 5 else "+" for number, name in enumerate(base)} | {"c00": "n"}
-        self.assertTrue(self.text(base, candidate, Rules()).startswith("refused (1 of 2 rules broken)"))
+        self.assertTrue(self.text(base, candidate, GateRules()).startswith("refused (1 of 2 rules broken)"))
 
     def test_strict_is_not_offered_where_it_was_given(self) -> None:
-        text = self.text({"A": "+-"}, {"A": "--"}, Rules(strict=True))
+        text = self.text({"A": "+-"}, {"A": "--"}, GateRules(strict=True))
         self.assertTrue(text.startswith("not decided: pass^1 fell by 50.0 points"))
         self.assertIn("the exit code is 0; use more cases (candidate against base)", " ".join(text.split()))
         self.assertNotIn("--strict", text)
 
     def test_a_rise_or_an_allowed_fall_is_decided(self) -> None:
         for base, candidate, rules in (
-                (fallen(5), fallen(0), Rules()), (fallen(0), fallen(0), Rules()),
-                (fallen(0), fallen(5), Rules(max_drop=Fraction(1, 4))), (fallen(0), fallen(6), Rules())):
+                (fallen(5), fallen(0), GateRules()), (fallen(0), fallen(0), GateRules()),
+                (fallen(0), fallen(5), GateRules(max_drop=Fraction(1, 4))), (fallen(0), fallen(6), GateRules())):
             self.assertTrue(gate(base, candidate, rules).is_decided)
         self.assertFalse(gate(fallen(0), fallen(5)).is_decided)
 
     def test_cases_of_one_side_are_named_beside_the_rules(self) -> None:
-        head = self.text({"A": "++", "B": "++"}, {"A": "++", "C": "+-"}, Rules()).split("\n\n")[0]
+        head = self.text({"A": "++", "B": "++"}, {"A": "++", "C": "+-"}, GateRules()).split("\n\n")[0]
         self.assertIn("  aside   1 case of the base only, left out of the figures: B\n", head)
         self.assertIn("  aside   1 case of the candidate only, left out of the figures: C", head)
 
     def test_lost_cases_are_always_listed(self) -> None:
         for lost in (0, 1, 20):
             with self.subTest(lost=lost):
-                text = self.text(fallen(0), fallen(lost), Rules())
+                text = self.text(fallen(0), fallen(lost), GateRules())
                 self.assertIn(f"  cases         {lost} lost, 0 won, {20 - lost} tied\n", text)
                 self.assertEqual(lost, len(re.findall(r"^  c\d\d +1 of 1 +0 of 1 +-100.0  one trial$", text, re.M)))
 

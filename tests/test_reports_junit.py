@@ -7,7 +7,7 @@ from dataclasses import replace
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from benchkit.basics.names import shown
+from benchkit.basics.texts import shown
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.junit import junit_report
 from benchkit.reports.run_report import report_of

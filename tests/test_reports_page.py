@@ -11,13 +11,12 @@ from pathlib import Path
 from unittest.mock import patch
 
 from benchkit.basics.values import Usage
-from benchkit.recordings.run_record import RunRecord
-from benchkit.recordings.run_record_writing import run_record_bytes
+from benchkit.recordings.run_record import RunRecord, run_record_bytes
 from benchkit.reports import page_cases, page_run
 from tests.hostile_run import HOSTILE
 from tests.page_runs import CASES, LONG, Outline, hostile, other, page_of, tagged, worked
 from tests.reports_samples import SESSION, case, changed, record
-from tests.river import typed_in
+from tests.workflow import typed_in
 
 TOPICS = ["How much is known", "How often it passes", "Every trial", "Case by case", "Flaky cases", "Why trials failed",
           "By tag", "Latency, tokens, attempts", "What was run", "Input, output and checks"]

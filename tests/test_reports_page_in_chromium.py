@@ -1,7 +1,4 @@
-"""The report page as it is seen: in headless Chromium, on a phone and a desk, light and dark, read by keyboard.
-
-What does not live here: the structure of the page (test_reports_page.py), and the driver (chromium.py).
-"""
+"""The report page as it is seen: in headless Chromium, on a phone and a desk, light and dark, read by keyboard."""
 from __future__ import annotations
 
 import re
@@ -13,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from benchkit.basics.names import shown
+from benchkit.basics.texts import shown
 from benchkit.recordings.run_record import RunRecord
 from tests.chromium import MISSING, Chromium, OpenedPage
 from tests.hostile_run import HOSTILE

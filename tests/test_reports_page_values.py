@@ -7,8 +7,16 @@ from dataclasses import replace
 from benchkit.basics.values import JSON
 from benchkit.pages.escaping import html_text
 from benchkit.recordings.run_record import Result, RunRecord
-from benchkit.reports.answer_groups import Ranges, Room, answer_groups
-from benchkit.reports.output_pairs import FieldDifference, Parted, field_differences, output_pair, parted
+from benchkit.reports.outputs import (
+    FieldDifference,
+    OutputSpace,
+    Parted,
+    Ranges,
+    answer_groups,
+    field_differences,
+    output_pair,
+    parted,
+)
 from benchkit.reports.page_parts import value_text
 from benchkit.reports.page_run import (
     LONGEST_TEXT,
@@ -63,7 +71,7 @@ class OutcomesOfACase(unittest.TestCase):
     def test_where_there_is_little_room_first_outcomes_first_trials_and_first_ranges_are_kept(self) -> None:
         trials = [replace(result("A", trial, mark), output=output) for trial, (mark, output) in enumerate(
             [("-", "a"), ("-", "b"), ("+", "c"), ("-", "a"), ("-", "a"), ("+", "d"), ("-", "a"), ("-", "b")], 1)]
-        groups = answer_groups(trials, Room({"pass": 1, "fail": 1, "incomplete": 1}, trials=2, ranges=2))
+        groups = answer_groups(trials, OutputSpace({"pass": 1, "fail": 1, "incomplete": 1}, trials=2, ranges=2))
         self.assertEqual([(group.first.output, group.size, group.numbers) for group in groups],
                          [("a", 4, "1, 4-5 and 1 more range"), ("c", 1, "3")])
         self.assertEqual([line.trial for line in groups[0].lines], [1, 4])

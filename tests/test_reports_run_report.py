@@ -8,13 +8,22 @@ from fractions import Fraction
 from unittest.mock import call, patch
 
 from benchkit.basics.values import ErrorFacts, Timings, Usage
-from benchkit.reports.case_rows import case_rows, in_state, never_passed
-from benchkit.reports.confusion import LONGEST_LABEL, MOST_LABELS, NO_LABEL, Confusion, labels_in
-from benchkit.reports.failures import CheckCount, Reason, Unjudged, failed_checks, failures_of, unjudged_of
+from benchkit.reports.failures import (
+    LONGEST_LABEL,
+    MOST_LABELS,
+    NO_LABEL,
+    CheckCount,
+    Confusion,
+    Reason,
+    Unjudged,
+    failed_checks,
+    failures_of,
+    labels_in,
+    unjudged_of,
+)
 from benchkit.reports.run_report import report_of, suite_at
-from benchkit.reports.run_tally import tally_of
 from benchkit.reports.speed import latency_of, speed_of
-from benchkit.reports.tags import tag_rows
+from benchkit.reports.tally import case_rows, in_state, never_passed, tag_rows, tally_of
 from benchkit.statistics.estimators import State
 from benchkit.statistics.intervals import wilson
 from benchkit.statistics.percentiles import Latency
@@ -124,7 +133,7 @@ class Extremes(unittest.TestCase):
         self.assertIsNone(suite_at(report_of(record({}), "empty"), 1))
 
     def test_an_interval_is_made_once_for_equal_counts(self) -> None:
-        with patch("benchkit.reports.case_rows.wilson", wraps=wilson) as interval:
+        with patch("benchkit.reports.tally.wilson", wraps=wilson) as interval:
             case_rows(tally_of(record({"A": "++", "B": "++", "C": "+-"})).cases)
         self.assertEqual(interval.call_args_list, [call(2, 2), call(1, 2)])
 

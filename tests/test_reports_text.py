@@ -8,9 +8,8 @@ from dataclasses import replace
 from benchkit.basics.values import JSON, ErrorFacts
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.columns import WIDTH, width_of
-from benchkit.reports.headline import headline_of
 from benchkit.reports.paint import Paint
-from benchkit.reports.run_report import report_of
+from benchkit.reports.run_report import headline_of, report_of
 from benchkit.reports.text import first_screen, headline_lines, text_report
 from benchkit.reports.text_case import case_text
 from tests.reports_samples import SESSION, WORKED_SUITE, case, changed, record, result

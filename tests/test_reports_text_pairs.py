@@ -10,7 +10,7 @@ from fractions import Fraction
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.columns import WIDTH, width_of
 from benchkit.reports.comparison import SideBySide, side_by_side
-from benchkit.reports.figures_as_text import points, points_spread, probability, times_as_long
+from benchkit.reports.figures import points, points_spread, probability, times_as_long
 from benchkit.reports.paint import Paint
 from benchkit.reports.pair_words import Finding, title_of, verdict_of
 from benchkit.reports.run_report import report_of

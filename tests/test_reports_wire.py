@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from benchkit.recordings.run_record import RunRecord
+from benchkit.reports.report_json import report_bytes
 from benchkit.reports.run_report import report_of
-from benchkit.reports.wire import report_bytes
 from tests.reports_samples import SESSION, WORKED_SUITE, case, record
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -8,11 +8,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from benchkit.reports import wire_pairs
+from benchkit.reports import report_json
 from benchkit.reports.comparison import SideBySide, side_by_side
-from benchkit.reports.gate import Rules, gate_of
-from benchkit.reports.wire import file_bytes, report_bytes
-from benchkit.reports.wire_pairs import gate_fields, pair_fields
+from benchkit.reports.gate import GateRules, gate_of
+from benchkit.reports.report_json import file_bytes, gate_fields, pair_fields, report_bytes
 from tests.comparison_samples import BETTER, WORSE, run_of, two_of, with_outputs
 from tests.reports_samples import record
 
@@ -57,7 +56,7 @@ class TheFields(unittest.TestCase):
     def test_every_field_stands_in_the_docstring(self) -> None:
         base = record({"A": "+++", "B": "+-n"})
         found = read_back(two_of(base, with_outputs(base, {("A", 2): "x"}), Fraction(1, 10)))
-        documented = wire_pairs.__doc__ or ""
+        documented = report_json.__doc__ or ""
         for key in keys_of(found):
             with self.subTest(key=key):
                 self.assertIn(f'"{key}"', documented)
@@ -118,7 +117,7 @@ class TheGate(unittest.TestCase):
         side = two_of(BETTER, WORSE)
         pair = side.pairs[0]
         assert pair.comparison is not None
-        rules = Rules(Fraction(1, 100), Fraction(1, 50), allow_incomplete=True, strict=True)
+        rules = GateRules(Fraction(1, 100), Fraction(1, 50), allow_incomplete=True, strict=True)
         found = json.loads(file_bytes(gate_fields(side, pair, gate_of(pair.comparison, side.runs[1].totals, rules))))
         self.assertEqual(["gate", "accepted", "decided", "answer", "text", "rules", "results", "comparison"],
                          list(found))

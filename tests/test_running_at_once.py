@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from benchkit.basics.clock import Budget, Clock, StopWish
-from benchkit.basics.errors import Interrupted, KitError, Surroundings, TrialError, Unusable
+from benchkit.basics.clock import Budget, Clock, StopRequest
+from benchkit.basics.errors import EnvironmentFailure, Interrupted, KitError, TrialError, Unusable
 from benchkit.basics.values import Cell, Failure, Reply, Request
 from benchkit.running.at_once import run_at_once
-from benchkit.running.engine import Answering, Limits, Stopped, Ways
+from benchkit.running.engine import Answering, Callbacks, Limits, Stopped
 from benchkit.running.plan import Assignment
 from benchkit.systems.system import Loaded, System
 from benchkit.trial_log.lines import TrialLine
-from tests.doors import HANGS_S
+from tests.commands import HANGS_S
 from tests.test_running_engine import PROMPTS, SETTINGS
 
 ROBOT, DOLL = "toys:robot", "toys:doll"
@@ -33,7 +33,7 @@ def name(cell: Cell | Request) -> str:
 
 
 @dataclass
-class World:
+class Dataset:
     """A system whose trials end when the test says so, a log, a witness and a clock. `asked` are those under way."""
 
     answers: Callable[[Request], Reply] = lambda request: Reply(name(request))
@@ -41,7 +41,7 @@ class World:
     lines: list[TrialLine] = field(default_factory=list)
     groups: list[list[str]] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
-    stop: StopWish = field(default_factory=StopWish)
+    stop: StopRequest = field(default_factory=StopRequest)
     now: float = 100.0
     most: int = 0
     under_way: int = 0
@@ -96,7 +96,7 @@ class World:
         answering = {one: Answering(system, SETTINGS, PROMPTS) for one in (ROBOT, DOLL)}
         return run_at_once(
             work() if assignments is None else assignments, answering,
-            Ways(self.prepare, self.record, self, self.together),
+            Callbacks(self.prepare, self.record, self, self.together),
             Limits(Budget(100.0, budget_s), 120.0, self.stop), Clock(lambda: self.now, lambda: 1796040000.0),
             (lambda: lanes) if isinstance(lanes, int) else lanes, self.said.append)
 
@@ -127,7 +127,7 @@ class HowManyAtOnce(unittest.TestCase):
     def test_every_cell_is_asked_and_recorded_once(self) -> None:
         for lanes in (1, 2, 5, 12, 50):
             with self.subTest(lanes=lanes):
-                world = World()
+                world = Dataset()
                 self.assertEqual(Stopped("done"), world.run(lanes))
                 self.assertEqual(sorted(name(one.cell) for one in work()), sorted(world.recorded_cells()))
                 self.assertLessEqual(world.most, lanes)
@@ -135,7 +135,7 @@ class HowManyAtOnce(unittest.TestCase):
     def test_as_many_as_wished_are_under_way(self) -> None:
         for lanes in (2, 3, 6, 12):
             with self.subTest(lanes=lanes):
-                world = World(Gate(lanes))
+                world = Dataset(Gate(lanes))
                 self.assertEqual(Stopped("done"), world.run(lanes))
                 self.assertEqual(lanes, world.most)
 
@@ -148,7 +148,7 @@ class HowManyAtOnce(unittest.TestCase):
             reply = gate(request)
             room[0] = 1
             return reply
-        world = World(answers)
+        world = Dataset(answers)
         self.assertEqual(Stopped("done"), world.run(lambda: room[0]))
         self.assertEqual((3, [1] * 9), (world.most, at_once))
 
@@ -160,40 +160,40 @@ class HowManyAtOnce(unittest.TestCase):
                 self.assertTrue(second_ended.wait(PATIENCE_S))
             second_ended.set()
             return Reply("x")
-        world = World(answers)
+        world = Dataset(answers)
         world.run(2)
         self.assertEqual([name(one.cell) for one in work()], world.started())
         self.assertNotEqual("a1", world.recorded_cells()[0])
 
     def test_nothing_is_started_far_ahead_of_what_is_recorded(self) -> None:
-        world = World()
+        world = Dataset()
         world.run(3)
         for at in range(len(world.events)):
             seen = [event.split()[0] for event in world.events[:at]]
             self.assertLessEqual(seen.count("starts") - seen.count("synced"), 2 * 3)
 
     def test_no_work_is_done_at_once(self) -> None:
-        world = World()
+        world = Dataset()
         self.assertEqual((Stopped("done"), []), (world.run(4, []), world.lines))
 
 
 class TheLog(unittest.TestCase):
     def test_what_ended_together_is_synced_together_and_shown_only_then(self) -> None:
-        world = World(Gate(4))
+        world = Dataset(Gate(4))
         world.run(4)
         for cell in world.recorded_cells():
             self.assertLess(world.events.index(f"synced {cell}"), world.events.index(f"shown {cell}"))
         self.assertEqual(12, sum(map(len, world.groups)))
 
     def test_a_line_is_that_of_its_own_cell(self) -> None:
-        world = World(Gate(3))
+        world = Dataset(Gate(3))
         world.run(3)
         for line in world.lines:
             assert isinstance(line.outcome, Reply)
             self.assertEqual(name(line.cell), line.outcome.output)
 
     def test_one_system_is_prepared_when_nothing_of_another_is_under_way_or_unrecorded(self) -> None:
-        world = World()
+        world = Dataset()
         world.run(4, work(2, (ROBOT, DOLL)))
         kinds = [event.split()[0] for event in world.events]
         changes = [at for at, kind in enumerate(kinds) if kind == "prepare" and kinds[:at].count("starts") % 3 == 0]
@@ -203,18 +203,18 @@ class TheLog(unittest.TestCase):
             self.assertEqual(kinds[:at].count("starts"), kinds[:at].count("shown"))
 
     def test_a_log_that_cannot_be_written_ends_it_at_once(self) -> None:
-        class FullDisk(World):
+        class FullDisk(Dataset):
             def record(self, line: TrialLine) -> None:
-                raise Surroundings("the disk is full")
+                raise EnvironmentFailure("the disk is full")
         world = FullDisk()
-        with self.assertRaises(Surroundings):
+        with self.assertRaises(EnvironmentFailure):
             world.run(2)
         self.assertLessEqual(len(world.started()), 4)
 
 
 class WhenItEnds(unittest.TestCase):
     def test_no_trial_starts_after_the_budget_and_those_under_way_are_finished(self) -> None:
-        world = World()
+        world = Dataset()
         gate = Gate(3)
 
         def answers(request: Request) -> Reply:
@@ -226,7 +226,7 @@ class WhenItEnds(unittest.TestCase):
         self.assertEqual((["a1", "b1", "c1"], ["a1", "b1", "c1"]), (world.started(), sorted(world.recorded_cells())))
 
     def test_the_first_trial_starts_even_when_the_budget_is_over(self) -> None:
-        world = World(now=1000.0)
+        world = Dataset(now=1000.0)
         self.assertEqual(Stopped("budget"), world.run(8, budget_s=5.0))
         self.assertEqual(["a1"], world.recorded_cells())
 
@@ -235,7 +235,7 @@ class WhenItEnds(unittest.TestCase):
             if request.case == "b":
                 raise TrialError("Timeout", "too slow", "half", retries=2, waited_s=1.5)
             return Reply("x")
-        world = World(answers)
+        world = Dataset(answers)
         self.assertEqual(Stopped("done"), world.run(3))
         failures = [line.outcome for line in world.lines if isinstance(line.outcome, Failure)]
         self.assertEqual([("Timeout", 2, 1.5)] * 4, [(one.error.type, one.retries, one.waited_s) for one in failures])
@@ -248,7 +248,7 @@ class WhenItEnds(unittest.TestCase):
             if request.case != "c":
                 raise TrialError("Unreachable", "gone", stops=f"start it again, says {request.case}")
             return Reply("x")
-        world = World(answers)
+        world = Dataset(answers)
         stopped = world.run(3)
         self.assertEqual(("error", sorted(world.started())), (stopped.reason, sorted(world.recorded_cells())))
         self.assertIn("a1", world.recorded_cells())
@@ -256,7 +256,7 @@ class WhenItEnds(unittest.TestCase):
         self.assertIn("start it again", stopped.sentence or "")
 
     def test_a_signal_drops_what_is_under_way_and_keeps_what_has_ended(self) -> None:
-        world = World()
+        world = Dataset()
         both = Gate(2)
 
         def answers(request: Request) -> Reply:
@@ -271,7 +271,7 @@ class WhenItEnds(unittest.TestCase):
         self.assertEqual((143, ["a1", "b1"]), (caught.exception.exit_code, sorted(world.recorded_cells())))
 
     def test_a_signal_before_anything_started_starts_nothing(self) -> None:
-        world = World()
+        world = Dataset()
         world.stop.signal = signal.SIGINT
         with self.assertRaises(Interrupted):
             world.run(4)
@@ -286,7 +286,7 @@ class WhenItEnds(unittest.TestCase):
                 if request.case == "b":
                     raise error
                 return Reply("x")
-            world = World(answers)
+            world = Dataset(answers)
             with self.assertRaises((KitError, ZeroDivisionError)) as caught:
                 world.run(3)
             self.assertIs(error, caught.exception)
@@ -299,7 +299,7 @@ class WhenItEnds(unittest.TestCase):
         def cells() -> Iterator[Assignment]:
             yield from work()[:4]
             raise error
-        world = World()
+        world = Dataset()
         with self.assertRaises(Unusable) as caught:
             world.run(2, cells())  # type: ignore[arg-type]  # any iterable will do
         self.assertIs(error, caught.exception)
@@ -307,7 +307,7 @@ class WhenItEnds(unittest.TestCase):
 
     def test_its_threads_end_with_it(self) -> None:
         before = set(threading.enumerate())
-        World(Gate(6)).run(6)
+        Dataset(Gate(6)).run(6)
         for thread in set(threading.enumerate()) - before:
             thread.join(PATIENCE_S)
             self.assertFalse(thread.is_alive())

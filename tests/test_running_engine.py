@@ -6,11 +6,11 @@ import unittest
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from benchkit.basics.canonical import request_of
-from benchkit.basics.clock import Budget, Clock, StopWish
-from benchkit.basics.errors import Interrupted, Surroundings, TrialError
+from benchkit.basics.clock import Budget, Clock, StopRequest
+from benchkit.basics.errors import EnvironmentFailure, Interrupted, TrialError
+from benchkit.basics.json_text import request_of
 from benchkit.basics.values import JSON, Cell, Failure, Reply, Request
-from benchkit.running.engine import Answering, Limits, Stopped, Ways, run_trials
+from benchkit.running.engine import Answering, Callbacks, Limits, Stopped, run_trials
 from benchkit.running.plan import Assignment
 from benchkit.systems.system import Loaded
 from benchkit.tasks.task import Prompt
@@ -23,7 +23,7 @@ WORK = tuple(Assignment(Cell("toys:robot", case, trial), 1) for trial in (1, 2) 
 
 
 @dataclass
-class World:
+class Dataset:
     """A system, a log, a witness and a clock that write down what happens; asking takes `takes_s` each time."""
 
     events: list[str] = field(default_factory=list)
@@ -33,7 +33,7 @@ class World:
     wall: float = 1796040000.0
     takes_s: float = 1.0
     answers: Callable[[Request], Reply] = lambda request: Reply(f"about {request.case}")
-    stop: StopWish = field(default_factory=StopWish)
+    stop: StopRequest = field(default_factory=StopRequest)
 
     # the system
     def open(self) -> Mapping[str, JSON]:
@@ -72,7 +72,7 @@ class World:
 
     def run(self, work: tuple[Assignment, ...] = WORK, budget_s: float | None = None, start: float = 100.0) -> Stopped:
         return run_trials(
-            work, {"toys:robot": Answering(self, SETTINGS, PROMPTS)}, Ways(self.prepare, self.record, self),
+            work, {"toys:robot": Answering(self, SETTINGS, PROMPTS)}, Callbacks(self.prepare, self.record, self),
             Limits(Budget(start, budget_s), 120.0, self.stop),
             Clock(monotonic=lambda: self.now, wall=lambda: self.wall))
 
@@ -88,18 +88,18 @@ def raising(error: BaseException, case: str = "a") -> Callable[[Request], Reply]
 
 class TheOrderOfThings(unittest.TestCase):
     def test_a_trial_is_in_the_log_before_it_is_shown_and_before_the_next_is_asked(self) -> None:
-        world = World()
+        world = Dataset()
         self.assertEqual(Stopped("done"), world.run(WORK[:2]))
         self.assertEqual(["prepare toys:robot", "starts a 1", "ask a 1", "log a 1", "shown a 1",
                           "prepare toys:robot", "starts b 1", "ask b 1", "log b 1", "shown b 1"], world.events)
 
     def test_a_request_brings_seed_attempt_messages_and_a_deadline(self) -> None:
-        world = World()
+        world = Dataset()
         world.run((Assignment(Cell("toys:robot", "b", 3), 2),))
         self.assertEqual([Request("b", 3, 2, 1003, PROMPTS["b"].messages, None, 220.0)], world.requests)
 
     def test_a_line_binds_the_answer_to_its_cell(self) -> None:
-        world = World()
+        world = Dataset()
         world.run(WORK[:1])
         line = world.lines[0]
         self.assertEqual((Cell("toys:robot", "a", 1), 1, request_of(PROMPTS["a"].ask, SETTINGS, 1001),
@@ -107,19 +107,19 @@ class TheOrderOfThings(unittest.TestCase):
                          (line.cell, line.attempt, line.request, line.started_at, line.slept_s))
 
     def test_a_system_that_does_not_time_itself_is_timed_from_outside(self) -> None:
-        world = World(takes_s=2.5)
+        world = Dataset(takes_s=2.5)
         world.run(WORK[:1])
         self.assertEqual(Reply("about a", latency_s=2.5), world.lines[0].outcome)
-        world = World(answers=lambda request: Reply("x", latency_s=0.5))
+        world = Dataset(answers=lambda request: Reply("x", latency_s=0.5))
         world.run(WORK[:1])
         self.assertEqual(0.5, world.lines[0].outcome.latency_s)
 
     def test_a_machine_that_slept_during_a_trial_is_told(self) -> None:
         for slept, kept in ((4.0, None), (3600.0, 3600.0), (-3600.0, None)):
             with self.subTest(slept=slept):
-                world = World()
+                world = Dataset()
 
-                def answers(request: Request, world: World = world, slept: float = slept) -> Reply:
+                def answers(request: Request, world: Dataset = world, slept: float = slept) -> Reply:
                     world.wall += slept
                     return Reply("x")
                 world.answers = answers
@@ -131,18 +131,18 @@ class WhenItEnds(unittest.TestCase):
     def test_no_trial_starts_after_the_budget_and_one_under_way_is_finished(self) -> None:
         for budget_s, trials in ((0.5, 1), (1.0, 1), (1.5, 2), (2.5, 3), (4.5, 4), (None, 4)):
             with self.subTest(budget_s=budget_s):
-                world = World()
+                world = Dataset()
                 stopped = world.run(budget_s=budget_s)
                 self.assertEqual((trials, "done" if trials == 4 else "budget"), (len(world.lines), stopped.reason))
 
     def test_the_first_trial_starts_even_when_loading_took_the_whole_budget(self) -> None:
-        world = World()
+        world = Dataset()
         self.assertEqual(Stopped("budget"), world.run(budget_s=5.0, start=10.0))
         self.assertEqual(1, len(world.lines))
 
     def test_an_error_of_a_trial_is_recorded_and_the_run_goes_on(self) -> None:
         error = TrialError("Timeout", "too slow", "half", latency_s=3.0, retries=1, waited_s=0.5)
-        world = World(answers=raising(error))
+        world = Dataset(answers=raising(error))
         self.assertEqual(Stopped("done"), world.run())
         outcome = world.lines[0].outcome
         assert isinstance(outcome, Failure)
@@ -152,7 +152,7 @@ class WhenItEnds(unittest.TestCase):
         self.assertEqual(4, len(world.lines))
 
     def test_an_error_that_no_further_trial_can_escape_is_recorded_and_ends_the_run(self) -> None:
-        world = World(answers=raising(TrialError("Unreachable", "gone", stops="start it again"), "b"))
+        world = Dataset(answers=raising(TrialError("Unreachable", "gone", stops="start it again"), "b"))
         self.assertEqual(Stopped("error", "start it again"), world.run())
         self.assertEqual(["a", "b"], [line.cell.case for line in world.lines])
 
@@ -170,25 +170,25 @@ class WhenItEnds(unittest.TestCase):
                 if error is not None:
                     raise error
                 return Reply("x")
-            world = World(answers=answers)
+            world = Dataset(answers=answers)
             self.assertEqual(stopped, world.run())
             self.assertEqual(3 if stopped.sentence else 4, len(world.lines))
 
     def test_a_signal_before_a_trial_starts_none(self) -> None:
-        world = World()
+        world = Dataset()
         world.stop.signal = signal.SIGTERM
         with self.assertRaises(Interrupted):
             world.run()
         self.assertEqual([], world.events)
 
     def test_the_trial_under_way_is_dropped_at_a_signal(self) -> None:
-        world = World(answers=raising(Interrupted(signal.SIGINT), "b"))
+        world = Dataset(answers=raising(Interrupted(signal.SIGINT), "b"))
         with self.assertRaises(Interrupted):
             world.run()
         self.assertEqual(["a"], [line.cell.case for line in world.lines])
 
     def test_a_signal_during_a_trial_that_ended_all_the_same_is_obeyed_after_it_is_recorded(self) -> None:
-        world = World()
+        world = Dataset()
 
         def answers(request: Request) -> Reply:
             world.stop.signal = signal.SIGINT
@@ -199,11 +199,11 @@ class WhenItEnds(unittest.TestCase):
         self.assertEqual(1, len(world.lines))
 
     def test_nothing_is_asked_after_the_log_could_not_be_written(self) -> None:
-        class FullDisk(World):
+        class FullDisk(Dataset):
             def record(self, line: TrialLine) -> None:
-                raise Surroundings("the disk is full")
+                raise EnvironmentFailure("the disk is full")
         world = FullDisk()
-        with self.assertRaises(Surroundings):
+        with self.assertRaises(EnvironmentFailure):
             world.run()
         self.assertEqual(["prepare toys:robot", "starts a 1", "ask a 1"], world.events)
 

@@ -6,8 +6,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from benchkit.basics.canonical import canonical
-from benchkit.running.environment import environment, processor
+from benchkit.basics.json_text import canonical
+from benchkit.running.workload import environment, processor
 
 
 class Circumstances(unittest.TestCase):

@@ -7,12 +7,12 @@ import unittest
 from dataclasses import replace
 from typing import Any
 
-from benchkit.basics.clock import Budget, Clock, StopWish
+from benchkit.basics.clock import Budget, Clock, StopRequest
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Interrupted, Unusable
 from benchkit.basics.values import Reply, Request
-from benchkit.running.live import Edges, Wish, log_at, order_of, record_live, verdicts_of
-from benchkit.running.order import Ended, Order
+from benchkit.running.live import RunConfig, RunContext, log_at, record_live, verdicts_of, workload_of
+from benchkit.running.workload import Ended, Workload
 from benchkit.tasks.task import load_task
 from benchkit.trial_log.reader import TrialLog
 from tests.recordings_samples import put_cases, put_task
@@ -27,20 +27,20 @@ class Live(InAFolder):
         put_task(self.folder)
         self.cases = put_cases(self.folder)
         self.log = self.folder / "always.jsonl"
-        self.stop = StopWish()
-        self.edges = Edges((self.folder,), 7.0, lambda line: None, None, Clock(), self.stop)
+        self.stop = StopRequest()
+        self.context = RunContext((self.folder,), 7.0, lambda line: None, None, Clock(), self.stop)
 
-    def wish(self, **more: Any) -> Wish:
-        made = Wish("baselines:always", str(self.cases), "development", 2, self.log,
-                    Command("bench.py", ("--quiet",)))
+    def config(self, **more: Any) -> RunConfig:
+        made = RunConfig("baselines:always", str(self.cases), "development", 2, self.log,
+                         Command("bench.py", ("--quiet",)))
         return replace(made, **more)
 
-    def order(self, task: str = "parity_task", **more: Any) -> Order:
-        return order_of(self.wish(**more), load_task(task, self.edges.folders), self.edges, None)
+    def order(self, task: str = "parity_task", **more: Any) -> Workload:
+        return workload_of(self.config(**more), load_task(task, self.context.folders), self.context, None)
 
-    def record(self, order: Order, log: TrialLog | None) -> Ended:
-        task = load_task("parity_task", self.edges.folders)
-        return record_live(order, log, self.edges, verdicts_of(task, order.cases))
+    def record(self, order: Workload, log: TrialLog | None) -> Ended:
+        task = load_task("parity_task", self.context.folders)
+        return record_live(order, log, self.context, verdicts_of(task, order.cases))
 
 
 class FromAWish(Live):
@@ -51,7 +51,7 @@ class FromAWish(Live):
         self.assertFalse(self.log.exists())
 
     def test_the_budget_counts_from_the_start_of_the_process(self) -> None:
-        self.assertEqual(Budget(self.edges.start, 3.0), self.order(budget_s=3.0).budget)
+        self.assertEqual(Budget(self.context.start, 3.0), self.order(budget_s=3.0).budget)
 
     def test_what_cannot_be_used_is_refused(self) -> None:
         for more, words in (

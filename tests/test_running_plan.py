@@ -12,18 +12,18 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.values import JSON, Cell, Shard, TaskName
 from benchkit.running.plan import (
     ALL,
-    Ahead,
+    AllowedChanges,
     Assignment,
-    Changes,
     NothingRecorded,
+    RemainingWork,
     Selection,
     cells_of,
     changed_asks,
     check_fits,
     check_selection,
     is_left,
-    look_ahead,
     refuse_changes,
+    remaining_work,
     settings_differences,
     usual_mend,
     work_left,
@@ -32,7 +32,7 @@ from benchkit.trial_log.lines import PlanLine
 from benchkit.trial_log.reader import TrialLog, read_log
 from tests.trial_logs import SYSTEM, Lines, complete, plan_line, trial_line, written
 
-NO_CHANGES = Changes()
+NO_CHANGES = AllowedChanges()
 
 
 @dataclass(frozen=True)
@@ -100,10 +100,10 @@ class WhatIsLeft(unittest.TestCase):
             ("c", True, NO_CHANGES, False),
             ("d", False, NO_CHANGES, True),
             ("e", False, NO_CHANGES, True),
-            ("a", False, Changes(("a",)), True),
-            ("a", False, Changes(("b",)), False),
-            ("a", False, Changes((), {SYSTEM: ("x",)}), True),
-            ("a", False, Changes((), {"other:one": ("x",)}), False),
+            ("a", False, AllowedChanges(("a",)), True),
+            ("a", False, AllowedChanges(("b",)), False),
+            ("a", False, AllowedChanges((), {SYSTEM: ("x",)}), True),
+            ("a", False, AllowedChanges((), {"other:one": ("x",)}), False),
         ):
             with self.subTest(case=case, again=again, changes=changes):
                 self.assertEqual(left, is_left(self.LOG, Cell(SYSTEM, case, 1), changes, Selection(retry_errors=again)))
@@ -133,19 +133,19 @@ class WhatIsLeft(unittest.TestCase):
                 self.assertEqual(chosen, cells(work_left(self.LOG, plan, NO_CHANGES, selection)))
 
     def test_looking_ahead_counts_what_stays_and_what_runs(self) -> None:
-        for selection, changes, ahead in (
-            (ALL, NO_CHANGES, Ahead(5, 3, 2, "d, trial 1")),
-            (Selection(retry_errors=True), NO_CHANGES, Ahead(5, 2, 3, "b, trial 1")),
-            (Selection(retry_errors=True, limit=1), NO_CHANGES, Ahead(5, 2, 1, "b, trial 1")),
-            (Selection(case="a"), NO_CHANGES, Ahead(5, 3, 0, None)),
-            (ALL, Changes(("a",)), Ahead(5, 2, 3, "a, trial 1")),
+        for selection, changes, remaining in (
+            (ALL, NO_CHANGES, RemainingWork(5, 3, 2, "d, trial 1")),
+            (Selection(retry_errors=True), NO_CHANGES, RemainingWork(5, 2, 3, "b, trial 1")),
+            (Selection(retry_errors=True, limit=1), NO_CHANGES, RemainingWork(5, 2, 1, "b, trial 1")),
+            (Selection(case="a"), NO_CHANGES, RemainingWork(5, 3, 0, None)),
+            (ALL, AllowedChanges(("a",)), RemainingWork(5, 2, 3, "a, trial 1")),
         ):
             with self.subTest(selection=selection):
-                self.assertEqual(ahead, look_ahead(self.LOG, self.PLAN, changes, selection))
+                self.assertEqual(remaining, remaining_work(self.LOG, self.PLAN, changes, selection))
 
     def test_without_a_log_everything_is_ahead(self) -> None:
-        self.assertEqual(Ahead(10, 0, 10, "a, trial 1"),
-                         look_ahead(NothingRecorded(), replace(self.PLAN, trials=2), NO_CHANGES, ALL))
+        self.assertEqual(RemainingWork(10, 0, 10, "a, trial 1"),
+                         remaining_work(NothingRecorded(), replace(self.PLAN, trials=2), NO_CHANGES, ALL))
 
 
 class WhatFits(unittest.TestCase):
@@ -204,10 +204,13 @@ class WhatFits(unittest.TestCase):
 
     def test_changes_are_refused_with_all_that_differs_and_the_command_that_runs_it_again(self) -> None:
         log = self.log()
-        refuse_changes(log, Changes(), usual_mend(self.COMMAND))
+        refuse_changes(log, AllowedChanges(), usual_mend(self.COMMAND))
         with self.assertRaises(Unusable) as caught:
-            refuse_changes(log, Changes(("mail-1",), {SYSTEM: ("options.top_k: 64 -> 1", "digest: \"a\" -> \"b\"")}),
-                           usual_mend(self.COMMAND))
+            refuse_changes(
+                log,
+                AllowedChanges(("mail-1",), {SYSTEM: ("options.top_k: 64 -> 1", 'digest: "a" -> "b"')}),
+                usual_mend(self.COMMAND),
+            )
         self.assertEqual(
             f"{self.path}: the prompt or schema of case mail-1 changed, and the settings of {SYSTEM} changed "
             '(options.top_k: 64 -> 1; digest: "a" -> "b") since it was recorded; run what changed again with '

@@ -8,17 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchkit.basics.clock import Budget, StopWish
-from benchkit.basics.errors import BrokenOff, Interrupted, KitError, Surroundings, TrialError, Unusable
+from benchkit.basics.clock import Budget, StopRequest
+from benchkit.basics.errors import BrokenOff, EnvironmentFailure, Interrupted, KitError, TrialError, Unusable
 from benchkit.basics.values import Cell, Reply, Request
-from benchkit.running.order import Ended, Order
-from benchkit.running.plan import Ahead, Selection
-from benchkit.running.session import foresee, record
+from benchkit.running.plan import RemainingWork, Selection
+from benchkit.running.session import dry_run_of, record
+from benchkit.running.workload import Ended, Workload
 from benchkit.systems.system import Loaded
 from benchkit.trial_log.lines import Damage, TrialLine
 from benchkit.trial_log.reader import TrialLog, read_log
 from benchkit.trial_log.writer import LogWriter
-from tests.running_samples import ROBOT, Robot, kinds, lines_of, order, surrounds
+from tests.running_samples import ROBOT, Robot, context, kinds, lines_of, order
 
 ONCE = "session plan system loaded a1 b1 a2 b2 stop"
 
@@ -31,10 +31,10 @@ class Recording(unittest.TestCase):
     def found(self) -> TrialLog | None:
         return read_log(self.log) if self.log.exists() and self.log.stat().st_size else None
 
-    def record(self, wanted: Order, stop: StopWish | None = None) -> Ended:
-        return record(wanted, self.found(), surrounds(self.said, stop))
+    def record(self, wanted: Workload, stop: StopRequest | None = None) -> Ended:
+        return record(wanted, self.found(), context(self.said, stop))
 
-    def refused(self, wanted: Order, kind: type[KitError] = Unusable) -> str:
+    def refused(self, wanted: Workload, kind: type[KitError] = Unusable) -> str:
         """The line of the error; the log is as it was."""
         before = self.log.read_bytes()
         with self.assertRaises(kind) as caught:
@@ -66,8 +66,8 @@ class AStart(Recording):
         self.assertEqual("complete", stop["reason"])
 
     def test_a_failed_open_makes_no_log_and_lets_go_of_the_system(self) -> None:
-        robot = Robot(fails={"open": Surroundings("no server")})
-        with self.assertRaises(Surroundings):
+        robot = Robot(fails={"open": EnvironmentFailure("no server")})
+        with self.assertRaises(EnvironmentFailure):
             self.record(order(self.log, robot))
         self.assertFalse(self.log.exists())
         self.assertEqual(["open", "close"], robot.calls)
@@ -78,8 +78,8 @@ class AStart(Recording):
         self.assertEqual(ONCE, kinds(self.log))
 
     def test_a_model_that_does_not_load_ends_the_session_with_an_error(self) -> None:
-        with self.assertRaises(Surroundings):
-            self.record(order(self.log, Robot(fails={"warm": Surroundings("too large")})))
+        with self.assertRaises(EnvironmentFailure):
+            self.record(order(self.log, Robot(fails={"warm": EnvironmentFailure("too large")})))
         self.assertEqual("session plan system stop", kinds(self.log))
         self.assertEqual("error", lines_of(self.log)[-1]["reason"])
 
@@ -87,7 +87,7 @@ class AStart(Recording):
         self.record(order(self.log, Robot()))
         robot = Robot()
         with LogWriter.open(self.log):
-            words = self.refused(order(self.log, robot, trials=3), Surroundings)
+            words = self.refused(order(self.log, robot, trials=3), EnvironmentFailure)
         self.assertIn(f"in use by another run (process {lines_of(self.log)[0]['pid']})", words)
         self.assertEqual(["open", "close"], robot.calls)
 
@@ -195,11 +195,11 @@ class Choosing(Recording):
 
     def test_what_is_ahead_is_told_without_asking_anybody(self) -> None:
         robot = Robot()
-        self.assertEqual(Ahead(4, 0, 4, "a, trial 1"), foresee(order(self.log, robot), None))
-        self.assertEqual(Ahead(4, 0, 1, "b, trial 1"),
-                         foresee(order(self.log, robot, selection=Selection(limit=1, case="b")), None))
+        self.assertEqual(RemainingWork(4, 0, 4, "a, trial 1"), dry_run_of(order(self.log, robot), None))
+        self.assertEqual(RemainingWork(4, 0, 1, "b, trial 1"),
+                         dry_run_of(order(self.log, robot, selection=Selection(limit=1, case="b")), None))
         self.record(order(self.log, Robot(), selection=Selection(limit=3)))
-        self.assertEqual(Ahead(4, 3, 1, "b, trial 2"), foresee(order(self.log, robot), self.found()))
+        self.assertEqual(RemainingWork(4, 3, 1, "b, trial 2"), dry_run_of(order(self.log, robot), self.found()))
         self.assertEqual([], robot.calls)
 
 
@@ -219,7 +219,7 @@ class WhatChanged(Recording):
         robot = Robot(now={"model": "toy", "digest": "d1", "heat": 0.0})
         self.assertIn("heat: 1.0 -> 0.0", self.refused(order(self.log, robot)))
         with self.assertRaisesRegex(Unusable, "heat"):
-            foresee(order(self.log, robot), self.found())
+            dry_run_of(order(self.log, robot), self.found())
         self.assertEqual([], robot.calls)
 
     def test_a_setting_that_only_the_server_knows_is_refused_once_it_is_asked(self) -> None:
@@ -294,12 +294,12 @@ class WhenItEnds(Recording):
             self.log.unlink()
             self.log.touch()
             return Reply("x")
-        with self.assertRaisesRegex(Surroundings, "removed or replaced"):
+        with self.assertRaisesRegex(EnvironmentFailure, "removed or replaced"):
             self.record(order(self.log, Robot(answers=answers)))
         self.assertEqual(b"", self.log.read_bytes())
 
 
-class Companions(Recording):
+class Sidecars(Recording):
     def test_what_belongs_to_a_trial_is_on_the_disk_before_its_line(self) -> None:
         log, seen = self.log, []
 
@@ -313,7 +313,7 @@ class Companions(Recording):
 
             def close(self) -> None:
                 seen.append("close")
-        self.record(order(self.log, Robot(), trials=1, companion=Trace()))
+        self.record(order(self.log, Robot(), trials=1, sidecar=Trace()))
         self.assertEqual(["begin 16", "a1 after 4", "b1 after 5", "close"], seen)
         self.assertEqual([[3, 4]], lines_of(self.log)[0]["trace_damage"])
 

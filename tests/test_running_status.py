@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 
 from benchkit.basics.errors import Unusable
-from benchkit.running.status import Status, status_of, status_text
+from benchkit.running.summary import Status, status_of, status_text
 from benchkit.trial_log.lines import StopLine, SystemLine
 from benchkit.trial_log.reader import TrialLog, read_log
 from tests.trial_logs import (

@@ -12,10 +12,10 @@ import unittest
 from collections.abc import Callable, Mapping
 from unittest import mock
 
-from tests.board_door import BoardDoor
+from tests.board_command import BoardCommand
 from tests.fake_ollama import Fault, Seen, lines, raw_bytes, says, status
 from tests.fake_openai import FakeOpenAI
-from tests.river import MODEL, RiverWithServer
+from tests.workflow import MODEL, WorkflowWithServer
 
 PASSWORD, USER = 'sesame"pa55\\word', "watchman"
 BASIC = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
@@ -40,7 +40,7 @@ def in_json(text: str) -> Mapping[str, str]:
 
 def echoes(secret: str) -> Mapping[str, Fault]:
     """Every way in which a server can send back what was sent to it."""
-    raw, hidden = secret.encode(), escaped(secret).encode()
+    raw, redactor = secret.encode(), escaped(secret).encode()
     message = b'{"model":"%s","message":{"content":"%%s"},"done":true%%s}' % b"smollm2:135m"
     return {
         "an error page": status(500, f"<h1>wrong: {secret}</h1>", "text/html"),
@@ -48,17 +48,17 @@ def echoes(secret: str) -> Mapping[str, Fault]:
         "an error in JSON": status(400, json.dumps({"error": f"no {secret}"})),
         "an error in JSON, escaped": status(400, f'{{"error":"no {escaped(secret)}"}}'),
         "an error line": lines(b'{"error":"no %s"}' % raw),
-        "an error line, escaped": lines(b'{"error":"no %s"}' % hidden),
+        "an error line, escaped": lines(b'{"error":"no %s"}' % redactor),
         "a line that is no JSON": lines(b"no " + raw),
-        "a line that is no object": lines(b'["' + hidden + b'"]'),
-        "a line of another shape": lines(b'{"said":"%s"}' % hidden),
+        "a line that is no object": lines(b'["' + redactor + b'"]'),
+        "a line of another shape": lines(b'{"said":"%s"}' % redactor),
         "an answer": says(f"It is {secret}."),
-        "an answer, escaped": lines(message % (hidden, b"")),
-        "a reason to end": lines(message % (b"yes", b',"done_reason":"%s"' % hidden)),
-        "another model": lines(b'{"model":"%s","message":{"content":"x"},"done":true}' % hidden),
-        "reasoning": lines(b'{"message":{"content":"x","thinking":"%s"},"done":true}' % hidden),
-        "an answer that is cut off": lines(b'{"message":{"content":"%s"},"done":false}' % hidden, ends=False),
-        "a text that never ends": lines(b'{"message":{"content":"%s"},"done":false}' % hidden),
+        "an answer, escaped": lines(message % (redactor, b"")),
+        "a reason to end": lines(message % (b"yes", b',"done_reason":"%s"' % redactor)),
+        "another model": lines(b'{"model":"%s","message":{"content":"x"},"done":true}' % redactor),
+        "reasoning": lines(b'{"message":{"content":"x","thinking":"%s"},"done":true}' % redactor),
+        "an answer that is cut off": lines(b'{"message":{"content":"%s"},"done":false}' % redactor, ends=False),
+        "a text that never ends": lines(b'{"message":{"content":"%s"},"done":false}' % redactor),
         "a status line": raw_bytes(b"HTTP/1.1 418 " + raw + b"\r\nContent-Length: 0\r\n\r\n"),
         "no HTTP": raw_bytes(b"Hello " + raw + b"\r\n"),
         **{f"{what}, written {form}": fault for form, text in in_json(secret).items() for what, fault in (
@@ -82,7 +82,7 @@ class Unseen(unittest.TestCase):
                 self.assertNotIn(escaped(mark), shown)
 
 
-class OllamaWithAPassword(RiverWithServer, Unseen):
+class OllamaWithAPassword(WorkflowWithServer, Unseen):
     def setUp(self) -> None:
         super().setUp()
         self.address = f"http://{USER}:{PASSWORD}@{self.server.host}"
@@ -93,7 +93,7 @@ class OllamaWithAPassword(RiverWithServer, Unseen):
         told = self.type(command)
         return told.stdout + told.stderr
 
-    def river(self) -> str:
+    def workflow(self) -> str:
         """All that is printed on the way from a run to its reports."""
         return "".join(map(self.told, (
             self.bench(), "bench.py --log recorded/smol.jsonl --status",
@@ -101,8 +101,8 @@ class OllamaWithAPassword(RiverWithServer, Unseen):
             f"report.py runs/smol.json --case {self.ids[0]}",
             "report.py runs/smol.json --html a.html --markdown a.md --csv a.csv --junit a.xml --out a.json")))
 
-    def assert_river_unseen(self) -> None:
-        self.assert_unseen(self.river())
+    def assert_workflow_unseen(self) -> None:
+        self.assert_unseen(self.workflow())
         self.assert_unseen(*self.files().values())
         self.assertTrue(any(name.endswith(".html") for name in self.files()), "there is no report")
 
@@ -112,7 +112,7 @@ class OllamaWithAPassword(RiverWithServer, Unseen):
                 (self.folder / name).unlink()
 
     def test_the_password_is_sent_and_seen_nowhere(self) -> None:
-        self.assert_river_unseen()
+        self.assert_workflow_unseen()
         self.assertEqual({f"Basic {BASIC}"}, {seen.headers.get("Authorization") for seen in self.server.seen})
 
     def test_a_server_that_echoes_it_in_any_way_is_not_repeated(self) -> None:
@@ -124,7 +124,7 @@ class OllamaWithAPassword(RiverWithServer, Unseen):
                 self.server.on_chat = lambda seen, left=left: (  # type: ignore[misc]
                     self.server.next(left.pop(0)) if left and seen.body["options"]["num_predict"] != 1 else None)
                 self.flags = f"--system {MODEL} --log recorded/smol.jsonl --trials {-(-len(faults) // 3)}"
-                self.assert_river_unseen()
+                self.assert_workflow_unseen()
                 self.assertEqual([], left)
 
     def test_what_a_server_says_of_itself_is_not_repeated_either(self) -> None:
@@ -146,7 +146,7 @@ class OllamaWithAPassword(RiverWithServer, Unseen):
             with self.subTest(name):
                 self.clear()
                 self.server.paths = {path: status(200, body)}
-                self.assert_unseen(self.river(), *self.files().values())
+                self.assert_unseen(self.workflow(), *self.files().values())
 
     def test_a_password_typed_as_a_flag_is_not_in_the_commands_that_are_offered(self) -> None:
         for flag in (f"--host '{self.address}'", f"--host='{self.address}'"):
@@ -162,13 +162,13 @@ class OllamaWithAPassword(RiverWithServer, Unseen):
                 self.assert_unseen(self.told(self.bench()))
 
     def test_no_other_key_leaves_the_machine(self) -> None:
-        self.river()
+        self.workflow()
         for seen in self.server.seen:
             sent = json.dumps([dict(seen.headers), seen.body, seen.path])
             self.assertFalse([name for name, value in PLANTED.items() if value in sent])
 
 
-class SystemsOfOnesOwn(RiverWithServer, Unseen):
+class SystemsOfOnesOwn(WorkflowWithServer, Unseen):
     """A module of the user that reads its key from the environment, and whose library puts it into its errors."""
 
     MODULE = '''
@@ -232,7 +232,7 @@ def system(name, options):
         self.assertIn("recorded/fine.jsonl", files)
 
 
-class ChatCompletions(RiverWithServer, Unseen):
+class ChatCompletions(WorkflowWithServer, Unseen):
     def test_a_key_goes_over_plain_http_to_no_name_that_only_looks_like_this_machine(self) -> None:
         self.enterContext(mock.patch.dict(os.environ, {**PLANTED, "OPENAI_BASE_URL": ""}))
         names = ("127.evil.test", "127.0.0.1.evil.test", "127.0.0.1evil", "localhost.evil.test", "localhost.", "127.1",
@@ -277,7 +277,7 @@ class ChatCompletions(RiverWithServer, Unseen):
         return at_chat
 
 
-class EnvFiles(BoardDoor, Unseen):
+class EnvFiles(BoardCommand, Unseen):
     def test_the_keys_of_an_env_file_are_in_no_file_of_a_batch_and_on_no_screen(self) -> None:
         (self.home / "leaky.py").write_text(SystemsOfOnesOwn.MODULE, encoding="utf-8")
         (self.home / "keys.env").write_text(f"MY_SECRET={PLANTED['MY_SECRET']}\n", encoding="utf-8")

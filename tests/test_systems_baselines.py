@@ -8,10 +8,10 @@ import unittest
 from dataclasses import replace
 
 import triage_task
-from benchkit.basics.clock import Clock, StopWish
+from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.errors import Unusable
 from benchkit.basics.values import JSON, Case, Reply, Request
-from benchkit.systems.baselines import Baseline, baseline_system, coin, constant, most_common
+from benchkit.systems.baselines import BaselineSystem, baseline_system, coin, constant, most_common
 from benchkit.systems.system import Loaded, SystemOptions
 from tests.running_samples import TASK
 
@@ -32,14 +32,14 @@ def label(case: Case, seed: int) -> str:
 
 
 class Baselines(unittest.TestCase):
-    def system(self, name: str, sees_labels: tuple[str, ...] = (), cases: tuple[Case, ...] = CASES) -> Baseline:
+    def system(self, name: str, sees_labels: tuple[str, ...] = (), cases: tuple[Case, ...] = CASES) -> BaselineSystem:
         functions = {"own": own, "raises": raises, "number": lambda case, seed: 7, "label": label, "coin": own,
                      "part": functools.partial(own, seed=1)}
         task = replace(TASK, baselines=functions, sees_labels=sees_labels)  # type: ignore[arg-type]
         return baseline_system(name, SystemOptions(
-            clock=Clock(), stop=StopWish(), say=lambda line: None, task=task, cases=cases))
+            clock=Clock(), stop=StopRequest(), say=lambda line: None, task=task, cases=cases))
 
-    def ask(self, system: Baseline, case: str = "case-1", seed: int = 1001) -> str:
+    def ask(self, system: BaselineSystem, case: str = "case-1", seed: int = 1001) -> str:
         return system.answer(Request(case, seed - 1000, 1, seed, (), None, 0.0)).output
 
     def all_of(self, name: str, sees_labels: tuple[str, ...] = (), seed: int = 1001) -> list[str]:
@@ -86,7 +86,7 @@ class TheTasksOwn(Baselines):
 
     def test_without_a_task_there_is_none(self) -> None:
         with self.assertRaisesRegex(Unusable, "belongs to a task"):
-            baseline_system("own", SystemOptions(Clock(), StopWish(), print, None, ()))
+            baseline_system("own", SystemOptions(Clock(), StopRequest(), print, None, ()))
 
     def test_one_without_source_text_is_refused(self) -> None:
         with self.assertRaisesRegex(Unusable, "has no source text to be known by"):
@@ -94,10 +94,10 @@ class TheTasksOwn(Baselines):
 
 
 class Generic(Baselines):
-    def system(self, name: str, sees_labels: tuple[str, ...] = (), cases: tuple[Case, ...] = CASES) -> Baseline:
+    def system(self, name: str, sees_labels: tuple[str, ...] = (), cases: tuple[Case, ...] = CASES) -> BaselineSystem:
         task = replace(TASK, baselines={"label": label}, sees_labels=sees_labels)
         return baseline_system(name, SystemOptions(
-            clock=Clock(), stop=StopWish(), say=lambda line: None, task=task, cases=cases))
+            clock=Clock(), stop=StopRequest(), say=lambda line: None, task=task, cases=cases))
 
     def test_constant_is_always_the_right_answer_of_the_first_case(self) -> None:
         self.assertEqual(["no"] * 5, self.all_of("constant"))
@@ -139,7 +139,7 @@ class Generic(Baselines):
         for name in ("constant", "most-common", "coin", "labels"):
             with self.subTest(name=name):
                 system = baseline_system(name, SystemOptions(
-                    clock=Clock(), stop=StopWish(), say=lambda line: None, task=task, cases=(case,)))
+                    clock=Clock(), stop=StopRequest(), say=lambda line: None, task=task, cases=(case,)))
                 self.assertTrue(all(triage_task.check(case, self.ask(system, "a")).values()))
 
 

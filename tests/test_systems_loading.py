@@ -6,10 +6,10 @@ import unittest
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from benchkit.basics.clock import Clock, StopWish
-from benchkit.basics.errors import BrokenOff, KitError, Surroundings, TrialError, Unusable
+from benchkit.basics.clock import Clock, StopRequest
+from benchkit.basics.errors import BrokenOff, EnvironmentFailure, KitError, TrialError, Unusable
 from benchkit.basics.values import Case, Reply, Request
-from benchkit.systems.baselines import Baseline
+from benchkit.systems.baselines import BaselineSystem
 from benchkit.systems.loading import is_baseline, load_system, split_name
 from benchkit.systems.system import Loaded, System, SystemOptions
 from tests.running_samples import TASK
@@ -42,7 +42,7 @@ class Loading(InAFolder):
             self.write("my_model.py", source)
         return load_system(name, SystemOptions(
             clock=Clock(monotonic=partial(next, now or itertools.repeat(0.0))),
-            stop=StopWish(), say=lambda line: None, task=TASK, cases=(CASE,)), [self.folder])
+            stop=StopRequest(), say=lambda line: None, task=TASK, cases=(CASE,)), [self.folder])
 
     def refusal(self, act: Callable[[], object], kind: type[KitError] = Unusable, code: int | None = None) -> str:
         with self.assertRaises(KitError if code else kind) as caught:
@@ -66,7 +66,7 @@ class ByName(Loading):
                                ("Baselines:x", False), ("model:baselines:x", False)):
             self.assertEqual(expected, is_baseline(name))
         self.write("baselines.py", GOOD)
-        self.assertIsInstance(self.load("baselines:coin", None), Baseline)
+        self.assertIsInstance(self.load("baselines:coin", None), BaselineSystem)
 
     def test_a_system_of_the_user_is_given_its_name_and_the_options(self) -> None:
         system = self.load()
@@ -112,7 +112,7 @@ class HeldToTheContract(Loading):
         self.assertEqual(Loaded(2.0, 4096), system.warm())
 
     def test_errors_of_the_contract_pass(self) -> None:
-        for error, kind in (("TrialError('Timeout', 'slow')", TrialError), ("Surroundings('no')", Surroundings)):
+        for error, kind in (("TrialError('Timeout', 'slow')", TrialError), ("Surroundings('no')", EnvironmentFailure)):
             system = self.changed('return Reply("yes")', f"from benchkit.basics import errors; raise errors.{error}")
             with self.subTest(error=error), self.assertRaises(kind):
                 system.answer(REQUEST)
@@ -160,7 +160,7 @@ class HeldToTheContract(Loading):
     def test_a_connection_that_fails_is_of_the_surroundings(self) -> None:
         system = self.changed('return {"server": "toy", "server_version": "1"}', "raise ConnectionRefusedError('no')")
         self.assertIn("open() of my_model.py, line 6 raised ConnectionRefusedError",
-                      self.refusal(system.open, Surroundings))
+                      self.refusal(system.open, EnvironmentFailure))
 
     def test_what_it_gives_must_be_what_the_contract_says(self) -> None:
         for old, new, call, words in (

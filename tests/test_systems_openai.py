@@ -9,17 +9,17 @@ from collections.abc import Mapping
 from typing import Any, cast
 from unittest import mock
 
-from benchkit.basics.canonical import canonical
-from benchkit.basics.clock import Clock, StopWish
-from benchkit.basics.errors import KitError, Surroundings, TrialError, Unusable
+from benchkit.basics.clock import Clock, StopRequest
+from benchkit.basics.errors import EnvironmentFailure, KitError, TrialError, Unusable
+from benchkit.basics.json_text import canonical
 from benchkit.basics.values import JSON, Reply, Request, Usage
 from benchkit.systems.loading import load_system
 from benchkit.systems.ollama import OllamaSystem
-from benchkit.systems.openai import GENERAL_OPTIONS, Model, OpenAISystem
+from benchkit.systems.openai import GENERAL_OPTIONS, OpenAIModel, OpenAISystem
 from benchkit.systems.openai_requests import BY_SCHEMA, FIXED
 from benchkit.systems.system import SystemOptions
 from tests import fake_ollama
-from tests.doors import LATE_S
+from tests.commands import LATE_S
 from tests.fake_openai import BUILD, CHAT, FakeOpenAI, completes, data, delta, error, refuses
 
 KEY = "sk-sesame-1234567890"
@@ -32,7 +32,7 @@ class WithServer(unittest.TestCase):
     def setUp(self) -> None:
         self.server = self.enterContext(FakeOpenAI())
         self.said: list[str] = []
-        self.stop = StopWish()
+        self.stop = StopRequest()
 
     def options(self, **changed: Any) -> SystemOptions:
         fields = {"host": self.server.host, "task": None, "cases": (), "environment": {}, "clock": Clock(), **changed}
@@ -49,7 +49,7 @@ class WithServer(unittest.TestCase):
         system.open()
         return system
 
-    def refusal(self, kind: type[KitError] = Surroundings, name: str = "toy.gguf", **changed: Any) -> str:
+    def refusal(self, kind: type[KitError] = EnvironmentFailure, name: str = "toy.gguf", **changed: Any) -> str:
         """The line of the error with which a system does not open."""
         with self.assertRaises(kind) as caught:
             self.system(name, **changed).open()
@@ -87,8 +87,8 @@ class Where(WithServer):
         self.opened(host=None, environment={"OPENAI_BASE_URL": f"http://{self.server.host}/v1"})
         self.opened(environment={"OPENAI_BASE_URL": "http://127.0.0.1:1"})
         with mock.patch.dict("os.environ", {"OPENAI_BASE_URL": f"http://{self.server.host}"}):
-            system = OpenAISystem(Model("toy.gguf", GENERAL_OPTIONS), SystemOptions(
-                Clock(), StopWish(), self.said.append, None, ()))
+            system = OpenAISystem(OpenAIModel("toy.gguf", GENERAL_OPTIONS), SystemOptions(
+                Clock(), StopRequest(), self.said.append, None, ()))
             self.addCleanup(system.close)
             system.open()
         with self.assertRaisesRegex(Unusable, "^OPENAI_BASE_URL nowhere:x: the port"):
@@ -110,10 +110,12 @@ class Where(WithServer):
 
     def test_a_name_that_cannot_be_meant_and_options_that_are_the_kit_s_are_refused_before_any_request(self) -> None:
         for model, words in (
-                (Model("a b", GENERAL_OPTIONS), "printable ASCII"), (Model("a\x1b", GENERAL_OPTIONS), "without spaces"),
-                (Model("a", {}), "need a temperature and max_tokens"),
-                (Model("a", {"temperature": 1.0, "max_completion_tokens": 0}), "must be 1 or more"),
-                (Model("a", {**GENERAL_OPTIONS, "seed": 1}), "hold seed: the kit says that itself")):
+            (OpenAIModel("a b", GENERAL_OPTIONS), "printable ASCII"),
+            (OpenAIModel("a\x1b", GENERAL_OPTIONS), "without spaces"),
+            (OpenAIModel("a", {}), "need a temperature and max_tokens"),
+            (OpenAIModel("a", {"temperature": 1.0, "max_completion_tokens": 0}), "must be 1 or more"),
+            (OpenAIModel("a", {**GENERAL_OPTIONS, "seed": 1}), "hold seed: the kit says that itself"),
+        ):
             with self.subTest(words), self.assertRaises(Unusable) as caught:
                 OpenAISystem(model, self.options())
             self.assertIn(words, str(caught.exception))
@@ -486,7 +488,7 @@ class OllamaForAnyTask(unittest.TestCase):
     def test_any_tag_is_asked_with_options_for_any_task(self) -> None:
         with fake_ollama.FakeOllama() as server:
             system = load_system("ollama:smollm2:135m", SystemOptions(
-                Clock(), StopWish(), print, None, (), environment={"OLLAMA_HOST": server.host}), [])
+                Clock(), StopRequest(), print, None, (), environment={"OLLAMA_HOST": server.host}), [])
             self.addCleanup(system.close)
             self.assertIsInstance(system, OllamaSystem)
             system.open()

@@ -10,13 +10,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from benchkit.basics.clock import Clock, StopWish
-from benchkit.basics.errors import Interrupted, NoServer, Surroundings, TrialError, Unusable
+from benchkit.basics.clock import Clock, StopRequest
+from benchkit.basics.errors import EnvironmentFailure, Interrupted, NoServer, TrialError, Unusable
 from benchkit.basics.values import Reply, Request
 from benchkit.network.host import address_of
 from benchkit.systems.several_hosts import Place, SeveralHosts, on_several_hosts
 from benchkit.systems.system import Loaded, SystemOptions
-from tests.doors import HANGS_S
+from tests.commands import HANGS_S
 from tests.running_samples import TASK, Robot
 from tests.test_tasks_task import InAFolder
 
@@ -40,14 +40,14 @@ class Several(unittest.TestCase):
                   for name, robot in zip(("ada", "bob", "eve"), robots, strict=False)]
         return SeveralHosts(places, at_each, self.said.append)
 
-    def refusal(self, act: Callable[[], object], kind: type[Exception] = Surroundings) -> str:
+    def refusal(self, act: Callable[[], object], kind: type[Exception] = EnvironmentFailure) -> str:
         with self.assertRaises(kind) as caught:
             act()
         self.assertIs(kind, type(caught.exception))
         return str(caught.exception)
 
 
-class Opening(Several):
+class PromptState(Several):
     def test_they_are_one_environment_that_names_its_hosts(self) -> None:
         hosts = self.at(Robot(), Robot())
         self.assertEqual({"server": "toy", "server_version": "1", "hosts": ["ada:1", "bob:1"]}, hosts.open())
@@ -77,7 +77,7 @@ class Opening(Several):
     def test_one_that_cannot_be_opened_is_named_with_those_that_can(self) -> None:
         for error, words in (
                 (NoServer("no server at http://bob:1"), "no server at http://bob:1 (or leave it out; ready: http://ada:1)"),
-                (Surroundings("no key"), "http://bob:1: no key (or leave it out; ready: http://ada:1)"),
+                (EnvironmentFailure("no key"), "http://bob:1: no key (or leave it out; ready: http://ada:1)"),
                 (Unusable("open() of toys.py failed"), "http://bob:1: open() of toys.py failed")):
             with self.subTest(error=error):
                 told = self.refusal(self.at(Robot(), Robot(fails={"open": error})).open, type(error))
@@ -101,7 +101,7 @@ class Warming(Several):
                          "may differ, too", self.said[0])
 
     def test_a_model_that_cannot_be_loaded_is_told_with_its_host(self) -> None:
-        hosts = self.at(Robot(), Robot(fails={"warm": Surroundings("toy could not be loaded")}))
+        hosts = self.at(Robot(), Robot(fails={"warm": EnvironmentFailure("toy could not be loaded")}))
         self.assertIn("http://bob:1: toy could not be loaded", self.refusal(hosts.warm))
 
     def test_all_are_let_go_of_even_if_one_will_not(self) -> None:
@@ -279,15 +279,15 @@ class OfAModule(InAFolder):
     def test_a_module_of_the_user_is_asked_for_a_system_at_each_host(self) -> None:
         self.write("toys.py", MODULE)
         said: list[str] = []
-        options = SystemOptions(Clock(), StopWish(), said.append, TASK, ())
+        options = SystemOptions(Clock(), StopRequest(), said.append, TASK, ())
         hosts = on_several_hosts("toys:robot", options, [self.folder], ("ada:1", "bob:2"), 1)
-        with self.assertRaises(Surroundings) as caught:
+        with self.assertRaises(EnvironmentFailure) as caught:
             hosts.open()
         self.assertIn('asked at is "1" at http://ada:1 and "2" at http://bob:2', str(caught.exception))
         self.assertEqual(["nothing pins robot"], said, "what both say is said once")
 
     def test_the_same_server_is_refused_however_it_is_written(self) -> None:
-        options = SystemOptions(Clock(), StopWish(), lambda line: None, TASK, ())
+        options = SystemOptions(Clock(), StopRequest(), lambda line: None, TASK, ())
         table: tuple[tuple[str, Any, bool], ...] = (
             ("ollama:toy", ("ada", "ada:11434"), True), ("openai:toy", ("ada", "ada:8080"), True),
             ("openai:toy", ("ada", "ada:11434"), False), ("ollama:toy", ("localhost:1", "http://127.0.0.1:1"), True),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.values import Case
-from benchkit.tasks.cases import case_sha256, in_split, read_cases
+from benchkit.tasks.task import case_sha256, in_split, read_cases
 from tests.recordings_samples import CASES, put_cases
 
 GOOD = {"id": "a", "split": "dev", "input": "x", "expected": 1, "tags": []}

@@ -7,8 +7,7 @@ from typing import Any
 from unittest import mock
 
 from benchkit.basics.values import Case
-from benchkit.tasks.checking import problems_of, summary_of
-from benchkit.tasks.judging import judge
+from benchkit.tasks.judging import judge, problems_of, summary_of
 from benchkit.tasks.task import Task
 from tests.recordings_samples import TASK_SOURCE, toy
 from tests.test_tasks_task import InAFolder
@@ -175,8 +174,7 @@ class CheckingATask(InAFolder):
         self.assertEqual((("always", "label"), ("label",)), (summary.baselines, summary.sees_labels))
 
     def test_the_example_task_has_no_problems(self) -> None:
-        from benchkit.tasks.cases import read_cases
-        from benchkit.tasks.task import load_task
+        from benchkit.tasks.task import load_task, read_cases
         root = Path(__file__).resolve().parent.parent
         self.assertEqual([], list(problems_of(load_task("triage_task", [root]), read_cases(root / "cases.json"))))
 

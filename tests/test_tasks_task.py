@@ -34,7 +34,7 @@ class FindingModules(InAFolder):
         self.assertNotIn("\n", str(caught.exception))
         return str(caught.exception)
 
-    def test_the_working_folder_comes_before_the_folder_of_the_door(self) -> None:
+    def test_the_working_folder_comes_before_the_folder_of_the_command(self) -> None:
         self.write("one/mine.py", "WHERE = 1")
         self.write("two/mine.py", "WHERE = 2")
         self.write("two/other.py", "WHERE = 3")
@@ -64,7 +64,7 @@ class FindingModules(InAFolder):
 
     def test_names_of_the_kit_and_of_python_are_refused(self) -> None:
         for name, owner in (
-            ("bench", "the kit"), ("benchkit.door", "the kit"), ("json", "Python"), ("token", "Python"),
+            ("bench", "the kit"), ("benchkit.cli", "the kit"), ("json", "Python"), ("token", "Python"),
         ):
             with self.subTest(name=name):
                 self.assertIn(owner, self.refused(name))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import triage_task
-from benchkit.basics.canonical import canonical
+from benchkit.basics.json_text import canonical
 from benchkit.basics.values import Case
 
 ROOT = Path(__file__).resolve().parent.parent

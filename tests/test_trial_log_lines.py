@@ -6,16 +6,16 @@ import random
 import unittest
 from typing import Any
 
-from benchkit.basics import strict_json
-from benchkit.basics.canonical import is_whole
+from benchkit.basics import json_text
 from benchkit.basics.errors import ERROR_TYPES
+from benchkit.basics.json_text import is_whole
 from benchkit.basics.values import Failure, Reply, Timings, Usage
 from benchkit.trial_log import lines
-from benchkit.trial_log.glance import Glimpse, glance
-from benchkit.trial_log.lines import Damage, Line, LoadedLine, Place, StopLine, SystemLine, TrialLine
+from benchkit.trial_log.lines import Damage, Line, LinePosition, LoadedLine, StopLine, SystemLine, TrialLine
+from benchkit.trial_log.scan import ScannedTrial, scan_trial_line
 from tests.trial_logs import SESSION_A, SETTINGS, STAMP, SYSTEM, failure, plan_line, session_line, trial_line
 
-PLACE = Place(SESSION_A, 7)
+PLACE = LinePosition(SESSION_A, 7)
 HOSTILE = 'é "quoted" \\ \n \x00 \x7f \u2028 🙂 </script> {"kind":"session"} ,"sum":"0123456789abcdef"}'
 EVERY_KIND: tuple[Line, ...] = (
     session_line(), plan_line(), SystemLine(SYSTEM, SETTINGS), LoadedLine(3.5, 4096, {"quantization": "Q4_K_M"}),
@@ -36,7 +36,7 @@ class ThereAndBack(unittest.TestCase):
         for line in EVERY_KIND:
             data = lines.bytes_of(line, PLACE)
             with self.subTest(data[:60]):
-                fields = strict_json.parse(data)
+                fields = json_text.parse(data)
                 self.assertEqual(lines.line_of(fields), line)
                 self.assertEqual(lines.place_of(fields), PLACE)
 
@@ -164,9 +164,9 @@ class WrongFields(unittest.TestCase):
 class TheGlance(unittest.TestCase):
     """The short way through a trial line must say what the long way says, or nothing."""
 
-    def long_way(self, data: bytes) -> Glimpse | None:
+    def long_way(self, data: bytes) -> ScannedTrial | None:
         try:
-            fields = strict_json.parse(data)
+            fields = json_text.parse(data)
             line, place = lines.line_of(fields), lines.place_of(fields)
         except ValueError:
             return None
@@ -174,7 +174,7 @@ class TheGlance(unittest.TestCase):
             return None
         error_type = line.outcome.error.type if isinstance(line.outcome, Failure) else None
         cell = line.cell
-        return Glimpse(place.session, place.n, cell.system, cell.case, cell.trial, line.attempt, error_type)
+        return ScannedTrial(place.session, place.n, cell.system, cell.case, cell.trial, line.attempt, error_type)
 
     def test_every_trial_line_the_kit_writes_takes_the_short_way(self) -> None:
         trials = [line for line in EVERY_KIND if isinstance(line, TrialLine)]
@@ -182,13 +182,13 @@ class TheGlance(unittest.TestCase):
         for line in trials:
             data = lines.bytes_of(line, PLACE)[:-1]
             with self.subTest(data[:60]):
-                self.assertIsNotNone(glance(data))
-                self.assertEqual(glance(data), self.long_way(data))
+                self.assertIsNotNone(scan_trial_line(data))
+                self.assertEqual(scan_trial_line(data), self.long_way(data))
 
     def test_other_lines_take_the_long_way(self) -> None:
         for line in EVERY_KIND:
             if not isinstance(line, TrialLine):
-                self.assertIsNone(glance(lines.bytes_of(line, PLACE)[:-1]))
+                self.assertIsNone(scan_trial_line(lines.bytes_of(line, PLACE)[:-1]))
 
     def test_the_short_way_accepts_nothing_that_the_long_way_refuses(self) -> None:
         chance = random.Random(20)
@@ -202,7 +202,7 @@ class TheGlance(unittest.TestCase):
             for _ in range(chance.choice((1, 1, 2))):
                 start = chance.randrange(len(data))
                 data[start : start + chance.choice((0, 1, 1, 2, 8))] = chance.choice(pieces)
-            seen = glance(bytes(data))
+            seen = scan_trial_line(bytes(data))
             if seen is not None:
                 accepted += 1
                 self.assertEqual(seen, self.long_way(bytes(data)), bytes(data))

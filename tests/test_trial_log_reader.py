@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from benchkit.basics.canonical import close_line
 from benchkit.basics.errors import Unusable
+from benchkit.basics.json_text import close_line
 from benchkit.basics.values import JSON, Cell, Reply, Shard
 from benchkit.trial_log.cell_table import CellFacts, CellTable
 from benchkit.trial_log.lines import MOST_LINE_BYTES, Damage, LoadedLine, StopLine, SystemLine

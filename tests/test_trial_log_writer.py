@@ -11,14 +11,13 @@ import unittest
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchkit.basics.canonical import is_whole
-from benchkit.basics.errors import KitError, Surroundings, Unusable
+from benchkit.basics.errors import EnvironmentFailure, KitError, Unusable
+from benchkit.basics.json_text import is_whole
 from benchkit.basics.values import Cell, Reply
 from benchkit.disk.appending import DiskCalls
 from benchkit.trial_log import lines as log_lines
-from benchkit.trial_log.export import export_clean
 from benchkit.trial_log.lines import Damage, LoadedLine, PlanLine, StopLine, SystemLine, TrialLine
-from benchkit.trial_log.reader import TrialLog, read_log
+from benchkit.trial_log.reader import TrialLog, export_clean, read_log
 from benchkit.trial_log.writer import LogWriter
 from tests import trial_logs
 from tests.test_disk_appending import CrashingDisk
@@ -253,7 +252,7 @@ class HarmfulDamage(InAFolder):
 class FailingDisks(InAFolder):
     def run_on(self, disk: CrashingDisk) -> list[Cell]:
         told: list[Cell] = []
-        with self.assertRaises(Surroundings):
+        with self.assertRaises(EnvironmentFailure):
             run(self.path, calls=disk.calls(), told=told)
         return told
 
@@ -306,7 +305,7 @@ class FailingDisks(InAFolder):
 
                 told: list[Cell] = []
                 calls = DiskCalls(sync=sync)
-                self.refused(Surroundings, lambda calls=calls, told=told: run(self.path, calls=calls, told=told))  # type: ignore[misc]
+                self.refused(EnvironmentFailure, lambda calls=calls, told=told: run(self.path, calls=calls, told=told))  # type: ignore[misc]
                 self.assertEqual(len(told), max(0, good - 4))
                 self.assertEqual(left[0], -1)
                 self.assertEqual(self.after_power_cut(disk) if told else set(), set(told))
@@ -316,17 +315,17 @@ class FailingDisks(InAFolder):
         writer = self.opened(disk.calls())
         writer.begin(session_line())
         disk.sync_fails = 1
-        self.refused(Surroundings, lambda: writer.plan(plan_line()))
+        self.refused(EnvironmentFailure, lambda: writer.plan(plan_line()))
         self.assertTrue(writer.has_failed)
         before = self.path.read_bytes()
-        self.refused(Surroundings, lambda: writer.stop(StopLine("error", STAMP)))
+        self.refused(EnvironmentFailure, lambda: writer.stop(StopLine("error", STAMP)))
         self.assertEqual(self.path.read_bytes(), before)
 
     def test_a_log_that_vanishes_under_the_writer_ends_the_run(self) -> None:
         writer = self.opened()
         writer.begin(session_line())
         self.path.unlink()
-        self.assertIn("removed or replaced", self.refused(Surroundings, lambda: writer.plan(plan_line())))
+        self.assertIn("removed or replaced", self.refused(EnvironmentFailure, lambda: writer.plan(plan_line())))
         self.assertFalse(self.path.exists())
 
 
@@ -408,7 +407,7 @@ class SeveralTogether(InAFolder):
         disk = CrashingDisk(self.path)
         writer = self.begun(disk)
         disk.sync_fails = 1
-        with self.assertRaises(Surroundings), writer.together():
+        with self.assertRaises(EnvironmentFailure), writer.together():
             for case in CASES:
                 writer.trial(trial_line(case))
         self.assertTrue(writer.has_failed)
@@ -423,7 +422,7 @@ class TwoWriters(InAFolder):
             assert holder.stdout
             self.assertEqual(holder.stdout.readline(), "held\n")
             before = self.path.read_bytes()
-            text = self.refused(Surroundings, lambda: run(self.path))
+            text = self.refused(EnvironmentFailure, lambda: run(self.path))
             self.assertIn("in use by another run (process 4242)", text)
             self.assertEqual(self.path.read_bytes(), before)
             self.assertEqual(len(read_log(self.path).sessions), 1)
@@ -435,7 +434,7 @@ class TwoWriters(InAFolder):
 
     def test_a_holder_that_has_written_nothing_is_not_named(self) -> None:
         self.opened()
-        self.assertIn("in use by another run; ", self.refused(Surroundings, lambda: LogWriter.open(self.path)))
+        self.assertIn("in use by another run; ", self.refused(EnvironmentFailure, lambda: LogWriter.open(self.path)))
 
     def test_a_lock_left_by_a_killed_writer_holds_nobody_up(self) -> None:
         with subprocess.Popen([sys.executable, "-c", HOLD, str(self.path)], stdin=subprocess.PIPE,

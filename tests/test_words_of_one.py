@@ -4,9 +4,9 @@ from __future__ import annotations
 import re
 import unittest
 
-from tests.board_door import BoardDoor
-from tests.doors import ROOT
-from tests.river import River
+from tests.board_command import BoardCommand
+from tests.commands import ROOT
+from tests.workflow import Workflow
 
 MANY_OF_ONE = re.compile(
     r"(?<![\d.,:/^@=+-])1 (?:\([^()]*\) )?(?:[a-z-]+ ){0,2}(?:trials|cases|cells|sessions|questions|systems|answers|"
@@ -28,8 +28,8 @@ def of_one(text: str) -> list[str]:
     return verbs + [found.group() for found in MANY_OF_ONE.finditer(plain) if not FINE.match(found.group())]
 
 
-class OneOfEverything(River):
-    def test_no_door_that_records_judges_reports_or_compares_says_it(self) -> None:
+class OneOfEverything(Workflow):
+    def test_no_command_that_records_judges_reports_or_compares_says_it(self) -> None:
         self.put_cases(self.cases[:1])
         commands = [
             "bench.py --system baselines:keywords --trials 1 --dry-run",
@@ -65,7 +65,7 @@ class OneOfEverything(River):
                 self.assertEqual([], of_one((self.folder / name).read_text(encoding="utf-8")))
 
 
-class OneOfEverythingOnABoard(BoardDoor):
+class OneOfEverythingOnABoard(BoardCommand):
     def test_no_board_says_it(self) -> None:
         gate = "[batch_gate]\nleast_questions = 1\nmost_one_answer = 1.0\nmost_blind_score = 1.0\n"
         self.job("triage", gate, pack="", seed="", count="1", trials="1", task='"triage_task"',

@@ -10,22 +10,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchkit.basics.clock import Budget, Clock, StopWish
+from benchkit.basics.clock import Budget, Clock, StopRequest
 from benchkit.basics.command import Command
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import JSON, Case, Message, Reply, Request, TaskName, Timings, Usage
-from benchkit.boards.baseline_solvers import baseline_solver
-from benchkit.boards.game import Rules, games_of, prompts_of
-from benchkit.boards.pack import Baseline, Handed, Market, Pack, PriceList, Sources, Step, Track
-from benchkit.boards.playing import Player, Timing
+from benchkit.boards.game import GameRules, games_of, prompts_of
+from benchkit.boards.pack import Handed, Pack, PackBaseline, PackMarket, PriceList, Sources, Step, Track
+from benchkit.boards.playing import Timing, TracedSystem
+from benchkit.boards.solvers import baseline_solver
 from benchkit.boards.trace_check import Verification, verify
-from benchkit.boards.trace_file import TraceWriter
-from benchkit.boards.trace_reading import Segment, TraceReader, trace_damage_named_by
-from benchkit.boards.trace_replay import Asked
-from benchkit.running.engine import Witness
-from benchkit.running.order import Ended, Order, Surrounds
-from benchkit.running.plan import ALL, Ahead, Selection
+from benchkit.boards.trace_file import Segment, TraceReader, TraceWriter, trace_damage_named_by
+from benchkit.boards.trace_invariants import Asked
+from benchkit.running.engine import Observer
+from benchkit.running.plan import ALL, RemainingWork, Selection
 from benchkit.running.session import record
+from benchkit.running.workload import Ended, SessionContext, Workload
 from benchkit.systems.system import Loaded, System
 from benchkit.trial_log.lines import TrialLine
 from benchkit.trial_log.reader import TrialLog, read_log
@@ -102,9 +101,9 @@ def toy_pack(
         truth_terms=lambda case: (), problems=lambda case: (), answer_key=lambda case: "red",
         said_key=lambda said: said,
         payload=payload, messages=messages, schema=lambda view: {"type": "string"},
-        market=Market(prices, lambda case: TOOLS, turn, reply),
+        market=PackMarket(prices, lambda case: TOOLS, turn, reply),
         tracks=(Track("right", "capability", "a", "b", lambda case, said, steps: 1.0, "0" * 64),),
-        baselines={"looker": Baseline("looker", answer, False, "1" * 64, payload)})
+        baselines={"looker": PackBaseline("looker", answer, False, "1" * 64, payload)})
 
 
 @dataclass
@@ -151,7 +150,7 @@ class Nobody:
 
 
 @contextmanager
-def unwatched(ahead: Ahead) -> Iterator[Witness]:
+def unwatched(ahead: RemainingWork) -> Iterator[Observer]:
     yield Nobody()
 
 
@@ -159,14 +158,14 @@ class Batch:
     """A folder with a log and a trace of the toy pack, recorded session by session."""
 
     def __init__(
-        self, folder: Path, rules: Rules | None = None, pack: Pack | None = None, cases: tuple[Case, ...] = CASES,
+        self, folder: Path, rules: GameRules | None = None, pack: Pack | None = None, cases: tuple[Case, ...] = CASES,
     ) -> None:
         self.log_path, self.trace_path = folder / "responses.jsonl", folder / "trace.jsonl"
         self.pack, self.cases = pack or toy_pack(), cases
-        self.rules = rules or Rules("gated")
+        self.rules = rules or GameRules("gated")
         self.now = 0.0
         self.clock = Clock(monotonic=self._tick, wall=lambda: 1.8e9)
-        self.stop = StopWish()
+        self.stop = StopRequest()
 
     def _tick(self) -> float:
         self.now += 0.125
@@ -181,13 +180,15 @@ class Batch:
         trace = writer or self.writer()
         playing = systems or {
             "baselines:looker": baseline_solver(self.pack, "looker", self.cases, self.rules.geometry)}
-        players = {name: Player(one, name, games, trace, Timing(self.clock, 60.0)) for name, one in playing.items()}
-        order = Order(
+        players = {
+            name: TracedSystem(one, name, games, trace, Timing(self.clock, 60.0)) for name, one in playing.items()
+        }
+        order = Workload(
             log=self.log_path, systems=players, title=TaskName("toys", "toys", "1"), cases=self.cases,
             prompts=prompts_of(games), split="toys", trials=trials, budget=Budget(0.0, None), timeout_s=60.0,
-            command=Command("board.py", ("run", "toys")), selection=selection, adds_systems=True, companion=trace)
+            command=Command("board.py", ("run", "toys")), selection=selection, adds_systems=True, sidecar=trace)
         log = read_log(self.log_path) if self.log_path.exists() and self.log_path.stat().st_size else None
-        return record(order, log, Surrounds(self.clock, self.stop, lambda text: None, unwatched))
+        return record(order, log, SessionContext(self.clock, self.stop, lambda text: None, unwatched))
 
     def writer(self) -> TraceWriter:
         return TraceWriter(self.trace_path, self.clock.stamp, NO_SYNC)

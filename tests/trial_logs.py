@@ -4,13 +4,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchkit.basics.canonical import request_of, short_digest
+from benchkit.basics.json_text import request_of, short_digest
 from benchkit.basics.values import JSON, Cell, ErrorFacts, Failure, Outcome, Reply, TaskName, Timings, Usage
 from benchkit.disk.appending import DiskCalls
 from benchkit.trial_log.lines import (
     Line,
+    LinePosition,
     LoadedLine,
-    Place,
     PlanLine,
     PlannedCase,
     SessionLine,
@@ -81,7 +81,7 @@ class Lines:
     def add(self, *lines: Line) -> Lines:
         """Add lines to the session."""
         for line in lines:
-            self.lines.append(bytes_of(line, Place(self._session, self._n)))
+            self.lines.append(bytes_of(line, LinePosition(self._session, self._n)))
             self._n += 1
         return self
 

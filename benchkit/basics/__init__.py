@@ -1,1 +1,1 @@
-"""The ground floor: errors, values, canonical JSON, names and the clock. It touches no file and no network."""
+"""The ground layer: errors, values, canonical JSON, names and the clock. It touches no file and no network."""

@@ -1,7 +1,6 @@
 """Time, and the wish to stop, as values that come in by argument.
 
 Durations come from the monotonic clock only; wall time is a label (UTC, milliseconds, "Z").
-What does not live here: waiting for a server (network/).
 """
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from benchkit.basics.errors import Interrupted, Surroundings
+from benchkit.basics.errors import EnvironmentFailure, Interrupted
 
 _FIRST_S, END_S = -62_135_596_800.0, 253_402_300_800.0
 """The beginnings of the years 1 and 10000."""
@@ -32,10 +31,12 @@ class Clock:
 
 
 def stamp_of(seconds: float) -> str:
-    """Seconds since 1970 as UTC with milliseconds and Z. Raises Surroundings for a time that no file can hold."""
+    """Seconds since 1970 as UTC with milliseconds and Z. Raises EnvironmentFailure for a time that no file can hold."""
     if not _FIRST_S <= seconds < END_S:
-        raise Surroundings("the clock of this machine stands before the year 1 or behind the year 9999, and every line "
-                           "has a time; set it, and the same command goes on")
+        raise EnvironmentFailure(
+            "the clock of this machine stands before the year 1 or behind the year 9999, and every line "
+            "has a time; set it, and the same command goes on"
+        )
     milliseconds = int(seconds * 1000)
     # not strftime, which looks for a change of the time zone each time
     at = time.gmtime(milliseconds // 1000)
@@ -55,7 +56,7 @@ class Budget:
         return self.seconds is not None and now - self.start >= self.seconds
 
 
-class StopWish:
+class StopRequest:
     """Whether somebody asked for the end: set by a signal handler, looked at by whoever waits.
 
     A handler only sets the flag: a KeyboardInterrupt in the middle of "write, then note it" makes duplicates.
@@ -73,8 +74,8 @@ class StopWish:
 
 
 @contextmanager
-def signals_as_wish(
-    wish: StopWish, leave: Callable[[int], Any], acknowledge: Callable[[], None] = lambda: None,
+def signals_as_stop_request(
+    config: StopRequest, leave: Callable[[int], Any], acknowledge: Callable[[], None] = lambda: None,
 ) -> Iterator[None]:
     """Within this, SIGINT, SIGTERM and SIGHUP set the wish; a second one calls `leave` with the exit code.
 
@@ -83,10 +84,10 @@ def signals_as_wish(
     SIGHUP is left alone where it was ignored at the start (nohup). Windows has SIGINT (and SIGBREAK) only.
     """
     def handle(number: int, _frame: FrameType | None) -> None:
-        if wish.signal is not None:
+        if config.signal is not None:
             leave(Interrupted(number).exit_code)
-        wish.signal = number
-        if not wish.is_heeded:
+        config.signal = number
+        if not config.is_heeded:
             acknowledge()
 
     with _handling(handle):
@@ -100,19 +101,19 @@ def signals_as_interrupt(leave: Callable[[int], Any]) -> Iterator[None]:
     For work that may be cut anywhere, since it is written whole or not at all. The work sees a KeyboardInterrupt,
     which nothing catches that catches errors, so that it clears away what it has begun; out comes Interrupted.
     """
-    wish = StopWish()
+    config = StopRequest()
 
     def handle(number: int, _frame: FrameType | None) -> None:
-        if wish.signal is not None:
+        if config.signal is not None:
             leave(Interrupted(number).exit_code)
-        wish.signal = number
+        config.signal = number
         raise KeyboardInterrupt
 
     with _handling(handle):
         try:
             yield
         except KeyboardInterrupt:
-            wish.raise_if_wished()
+            config.raise_if_wished()
             raise
 
 

@@ -1,7 +1,4 @@
-"""A command line as a value, so that an error can offer the one that would be right, in words that a shell reads.
-
-What does not live here: parsing flags (the doors).
-"""
+"""A command line as a value, so that an error can offer the one that would be right, in words that a shell reads."""
 from __future__ import annotations
 
 import os
@@ -10,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from benchkit.basics.hiding import without_password
-from benchkit.basics.names import shown_line
+from benchkit.basics.secrets import without_password
+from benchkit.basics.texts import shown_line
 
 _ADDRESS = "--host"
 
@@ -76,7 +73,7 @@ class Command:
         return Command(self.prog, tuple(kept))
 
     def beside(self, prog: str, *words: str) -> Command:
-        """A command of the door that stands beside this one."""
+        """A command of the command that stands beside this one."""
         return Command(os.path.join(os.path.dirname(self.prog), prog), words)
 
     def having(self, flag: str, value: str) -> Command:

@@ -1,16 +1,14 @@
 """The errors of the kit, in one short tree.
 
     Exception
-    ├── KitError          one line for a person; a door prints it and returns its exit code
+    ├── KitError          one line for a person; a command prints it and returns its exit code
     │   ├── Unusable      2: bad flags, a bad file, an unusable task, a log or recording that does not fit
-    │   ├── Surroundings  3: no server, no such model, digest not the pinned one, disk full, log in use
+    │   ├── EnvironmentFailure  3: no server, no such model, digest not the pinned one, disk full, log in use
     │   │   ├── NoServer  nobody answers where a system's server should be
     │   │   ├── NoModel   the server is there, and has no such model
     │   │   └── BrokenOff a system, a task or a pack failed in the middle of a run
     │   └── Interrupted   130 or 143: a signal asked for the end
     └── TrialError        no whole reply came, or none could be judged: recorded, never printed as a failure of the kit
-
-What does not live here: how an error reaches a terminal (benchkit/door.py) or a log (trial_log/lines.py).
 """
 from __future__ import annotations
 
@@ -39,17 +37,17 @@ class Unusable(KitError):
     exit_code = 2
 
 
-class Surroundings(KitError):
+class EnvironmentFailure(KitError):
     """Something around the kit is missing or in the way: what was recorded stays."""
 
     exit_code = 3
 
 
-class NoServer(Surroundings):
+class NoServer(EnvironmentFailure):
     """Nobody answers at the address of a system's server; who knows the command adds the one that needs none."""
 
 
-class NoModel(Surroundings):
+class NoModel(EnvironmentFailure):
     """The server has no such model; `instead` is a system that it has, for the command that asks that one."""
 
     def __init__(self, message: str, instead: str | None = None) -> None:
@@ -57,7 +55,7 @@ class NoModel(Surroundings):
         self.instead = instead
 
 
-class BrokenOff(Surroundings):
+class BrokenOff(EnvironmentFailure):
     """Something given turned out to be unusable when the log was begun already: what was recorded stays."""
 
 

@@ -1,16 +1,15 @@
-"""Reading the fields of JSON objects from strangers: the right type, or a ValueError that names the field.
-
-What does not live here: which fields a thing has (its own wire does), and reading JSON text (strict_json.py).
-"""
+"""Fields of JSON objects from strangers: of the right type, or a ValueError that names the field."""
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import cast
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, cast
 
-from benchkit.basics.names import shown_line
-from benchkit.basics.strict_json import MOST_INTEGER
+from benchkit.basics.json_text import MOST_INTEGER, canonical
+from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON
 
 _HEX = re.compile(r"[0-9a-f]*")
@@ -187,3 +186,53 @@ def _kind(value: JSON) -> str:
     if isinstance(value, str | bytes) or value is None or isinstance(value, bool | int | float):
         return shown_line(json.dumps(value), 60)
     return "a list"
+
+
+class KnownRows:
+    """Objects with these fields, at least two, and no others; with the types of those that were accepted so far."""
+
+    __slots__ = ("_known", "_number", "_pick")
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._pick = itemgetter(*names)
+        self._number = len(names)
+        self._known: set[tuple[type, ...]] = set()
+
+    def row(self, value: Any) -> tuple[Any, ...] | None:
+        """The values in the order of the names; None unless an object of exactly these types was accepted."""
+        if type(value) is not dict or len(value) != self._number:
+            return None
+        try:
+            row: tuple[Any, ...] = self._pick(value)
+        except KeyError:
+            return None
+        return row if tuple(map(type, row)) in self._known else None
+
+    def accept(self, value: Mapping[str, Any]) -> None:
+        """Remember the types of an object that a careful reader has accepted; one with other fields is left alone."""
+        if len(value) == self._number:
+            self._known.add(tuple(map(type, self._pick(value))))
+
+
+def all_in_bounds(numbers: Sequence[int | float | None]) -> bool:
+    """Whether all numbers are from 0 to what the careful reader takes for counts and seconds, None aside."""
+    known = list(filter(None, numbers))
+    return not known or (min(known) > 0 and max(known) <= MOST_INTEGER)
+
+
+@dataclass(frozen=True, slots=True)
+class LeafDifference:
+    """A leaf by its place (`options.temperature`), and what stands there in the one and in the other, to be shown."""
+
+    place: str
+    one: str
+    other: str
+
+
+def differences(one: JSON, other: JSON, place: str = "") -> Iterator[LeafDifference]:
+    """Every leaf in which the two differ, in order of their places; what is missing is null."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        for key in sorted({*one, *other}):
+            yield from differences(one.get(key), other.get(key), f"{place}.{key}" if place else key)
+    elif canonical(one) != canonical(other):
+        yield LeafDifference(place, shown_line(canonical(one), 80), shown_line(canonical(other), 80))

@@ -1,7 +1,6 @@
 """Sequences whose members are made when they are asked for, and kept by nobody.
 
 They stand where a tuple would take more memory than there is: the trials of a log, the results of a large run.
-What does not live here: where members come from (trial_log/, recordings/).
 """
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What flows down the river: cases, requests, replies. Frozen values that know nothing of files or networks.
+"""What flows down the workflow: cases, requests, replies. Frozen values that know nothing of files or networks.
 
 Seconds are floats, rounded to 6 digits where they are written; None is always "unknown", never zero.
-What does not live here: their wire form (trial_log/parts.py) and how they are made.
 """
 from __future__ import annotations
 

@@ -15,5 +15,5 @@
                              all that is derived, on the disk; judged again; verified and closed
     estimate                 what is still to come, in tokens and seconds
 
-The trial log, the engine, the systems, the statistics and the pages are those of the floors below.
+The trial log, the engine, the systems, the statistics and the pages are those of the layers below.
 """

@@ -1,7 +1,4 @@
-"""A batch as a value, and batch.json, which keeps it: what was asked, with what, and how far it is.
-
-What does not live here: folders of batches (batch_folders.py), questions (questions.py), answers (the trial log).
-"""
+"""A batch as a value, batch.json which keeps it, and the folders of batches: making one, finding the one meant."""
 from __future__ import annotations
 
 import re
@@ -10,26 +7,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import benchkit
+from benchkit.basics.clock import END_S, stamp_of
 from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
-from benchkit.basics.indented import indented
-from benchkit.basics.names import file_stem
+from benchkit.basics.json_text import indented
+from benchkit.basics.texts import file_stem, shown_line
 from benchkit.basics.values import JSON
 from benchkit.boards.fingerprints import (
+    Dataset,
     Scoring,
-    World,
+    dataset_of,
+    dataset_parts,
     folder_sha256,
     scoring_in,
     scoring_of,
-    world_of,
-    world_parts,
 )
 from benchkit.boards.job import Job, job_of, job_to_wire
 from benchkit.boards.pack import Pack
 from benchkit.boards.question_gates import GateFigures, figures_of, figures_to_wire
-from benchkit.boards.questions import Questions
-from benchkit.boards.usage import NOTHING_USED, Tokens, tokens_in
-from benchkit.disk.whole_files import read_json, shown_path, write_whole
+from benchkit.boards.questions import Questions, write_questions
+from benchkit.boards.usage import NOTHING_USED, TokenUse, tokens_in
+from benchkit.disk.whole_files import make_new_folder, read_json, shown_path, write_whole
 
 VERSION = 1
 OPEN, COMPLETE, BLOCKED, PUBLISHED = "open", "complete", "blocked_by_batch_gate", "published"
@@ -55,8 +53,8 @@ class Kit:
 class BatchUsage:
     """Tokens of each system's answers, and of making the questions, once."""
 
-    eval_usage: Mapping[str, Tokens] = field(default_factory=dict)
-    gen_usage: Tokens = NOTHING_USED
+    eval_usage: Mapping[str, TokenUse] = field(default_factory=dict)
+    gen_usage: TokenUse = NOTHING_USED
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ class Batch:
     status: str
     figures: GateFigures
     kit: Kit
-    world: World
+    dataset: Dataset
     scoring: Scoring
     cases_sha256: Mapping[str, str]
     systems: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict)
@@ -91,11 +89,11 @@ class FoundBatch:
         return f"{self.folder.parent.name}/{self.folder.name}"
 
 
-def new_batch(job: Job, pack: Pack, questions: Questions, made_at: str, gen_usage: Tokens = NOTHING_USED) -> Batch:
+def new_batch(job: Job, pack: Pack, questions: Questions, made_at: str, gen_usage: TokenUse = NOTHING_USED) -> Batch:
     """The batch that begins with these questions: open, or blocked by the gate."""
     return Batch(
         job, made_at, BLOCKED if questions.figures.blocked else OPEN, questions.figures, kit_of(pack),
-        World(world_parts(job, pack), questions.sha256), scoring_of(pack), questions.cases_sha256,
+        Dataset(dataset_parts(job, pack), questions.sha256), scoring_of(pack), questions.cases_sha256,
         usage=BatchUsage(gen_usage=gen_usage))
 
 
@@ -117,7 +115,7 @@ def read_batch(folder: Path) -> FoundBatch:
 
 
 def write_batch(found: FoundBatch) -> None:
-    """Write batch.json whole. Raises Surroundings."""
+    """Write batch.json whole. Raises EnvironmentFailure."""
     write_whole(found.folder / BATCH, [(indented(batch_to_wire(found.batch)) + "\n").encode("ascii")])
 
 
@@ -134,7 +132,7 @@ def batch_to_wire(batch: Batch) -> dict[str, JSON]:
                   "gen_usage": batch.usage.gen_usage.to_wire()},
         "kit": {"version": batch.kit.version, "benchkit_sha256": batch.kit.benchkit_sha256,
                 "pack_sha256": batch.kit.pack_sha256},
-        "world": batch.world.to_wire(), "scoring": batch.scoring.to_wire(),
+        "world": batch.dataset.to_wire(), "scoring": batch.scoring.to_wire(),
         "cases_sha256": [[case, sha256] for case, sha256 in batch.cases_sha256.items()]}
 
 
@@ -154,7 +152,7 @@ def batch_of(value: JSON) -> Batch:
     return Batch(
         job, fields.text("made_at"), fields.one_of("status", STATUSES), figures_of(fields.inner("questions")),
         Kit(kit.text("version"), kit.text("benchkit_sha256"), kit.text("pack_sha256")),
-        world_of(fields.inner("world")), scoring_in(fields.inner("scoring")), _cases_sha256(fields),
+        dataset_of(fields.inner("world")), scoring_in(fields.inner("scoring")), _cases_sha256(fields),
         {name: systems.inner(name).mapping("settings") for name in systems.values}, _usage(fields.inner("usage")))
 
 
@@ -172,3 +170,142 @@ def _cases_sha256(fields: Fields) -> Mapping[str, str]:
             raise fields.wrong("cases_sha256", "a list of [case, 64 hex digits], no case twice")
         found[pair[0]] = pair[1]
     return found
+
+
+_DAY_S = 86400.0
+_STAMP = re.compile(r"(\d{8}T\d{6}Z)(?:-(\d{1,6}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenBatch:
+    """A batch whose batch.json cannot be read: `job/stamp`, and why."""
+
+    name: str
+    why: str
+
+
+def start_batch(runs: Path, batch: Batch, questions: Questions) -> FoundBatch:
+    """A new batch on the disk, its questions before its batch.json. Raises EnvironmentFailure."""
+    return rebuild_batch(make_batch_folder(runs, batch.job.name, batch.made_at), batch, questions)
+
+
+def rebuild_batch(folder: Path, batch: Batch, questions: Questions) -> FoundBatch:
+    """The same folder with questions made anew. Cut off in between, the questions are refused until made again."""
+    found = FoundBatch(folder, batch)
+    write_questions(folder / CASES, questions)
+    write_batch(found)
+    return found
+
+
+def make_batch_folder(runs: Path, job: str, stamp: str) -> Path:
+    """A new folder for a batch that starts at `stamp` (`2026-11-30T12:00:00.000Z`); `-2` behind it for a second one.
+
+    Raises EnvironmentFailure or Unusable where none can be made.
+    """
+    name = _folder_stamp(stamp)
+    number = 1
+    while True:
+        folder = runs / job / (name if number == 1 else f"{name}-{number}")
+        if make_new_folder(folder):
+            return folder
+        number += 1
+
+
+def batches_of(runs: Path, job: str) -> tuple[FoundBatch | BrokenBatch, ...]:
+    """The batches of a job, oldest first."""
+    return tuple(map(_read_or_broken, _folders(runs / job)))
+
+
+def every_batch(runs: Path) -> tuple[FoundBatch | BrokenBatch, ...]:
+    """All batches, by job and then by age."""
+    jobs = sorted(path.name for path in runs.iterdir() if path.is_dir()) if runs.is_dir() else []
+    return tuple(found for job in jobs for found in batches_of(runs, job))
+
+
+def newest_open(runs: Path, job: str) -> FoundBatch | None:
+    """The newest batch of a job that is neither published nor blocked; the newest blocked one if there is no such.
+
+    None if there is neither. Raises Unusable for one that cannot be read.
+    """
+    return _newest(runs, job, (PUBLISHED,))
+
+
+def newest(runs: Path, job: str) -> FoundBatch | None:
+    """The same, published or not."""
+    return _newest(runs, job, ())
+
+
+def passed_over(runs: Path, found: FoundBatch) -> tuple[FoundBatch, ...]:
+    """The batches of the same job that are newer and blocked, the newest first."""
+    folders = _folders(runs / found.batch.job.name)
+    newer = folders[folders.index(found.folder) + 1:] if found.folder in folders else []
+    return tuple(one for one in map(read_batch, reversed(newer)) if one.batch.status == BLOCKED)
+
+
+def is_ahead(found: FoundBatch, wall: float) -> bool:
+    """Whether a batch was begun over a day behind now (`wall`, seconds since 1970): one of the two clocks was wrong."""
+    return found.folder.name > _folder_stamp(stamp_of(min(wall + _DAY_S, END_S - 1)))
+
+
+def _folder_stamp(stamp: str) -> str:
+    return re.sub(r"[-:]|\.\d+", "", stamp)
+
+
+def _newest(runs: Path, job: str, without: tuple[str, ...]) -> FoundBatch | None:
+    blocked = None
+    for folder in reversed(_folders(runs / job)):
+        found = read_batch(folder)
+        if found.batch.status == BLOCKED:
+            blocked = blocked or found
+        elif found.batch.status not in without:
+            return found
+    return blocked
+
+
+def _read_or_broken(folder: Path) -> FoundBatch | BrokenBatch:
+    try:
+        return read_batch(folder)
+    except Unusable as error:
+        return BrokenBatch(f"{folder.parent.name}/{folder.name}", str(error))
+
+
+def find_batch(runs: Path, text: str, job: str | None = None) -> FoundBatch:
+    """The batch meant by a path, by `job/stamp`, or by a stamp (of the job, or of the only one that has it).
+
+    Raises Unusable with the batches there are.
+    """
+    jobs = [job] if job is not None else sorted(path.name for path in runs.glob("*")) if runs.is_dir() else []
+    by_stamp = [runs / one / text for one in jobs if _STAMP.fullmatch(text)]
+    folders = [folder for folder in (*by_stamp, runs / text, Path(text)) if _is_batch(folder)]
+    different = list(dict.fromkeys(folder.resolve() for folder in folders))
+    if len(different) == 1:
+        return _of_job(read_batch(folders[0]), job)
+    if different:
+        raise Unusable(f"batch {shown_line(text, 100)}: {len(different)} jobs have one; give its path: "
+                       f"{', '.join(shown_path(folder) for folder in folders[:5])}")
+    known = [f"{folder.parent.name}/{folder.name}" for one in jobs for folder in _folders(runs / one)]
+    listed = ", ".join(known[-5:]) if known else "none"
+    raise Unusable(f"batch {shown_line(text, 100)}: there is none (no {BATCH} in it); the newest there are: {listed}")
+
+
+def _of_job(found: FoundBatch, job: str | None) -> FoundBatch:
+    if job is not None and found.batch.job.name != job:
+        raise Unusable(f"batch {shown_path(found.folder)} is one of the job {found.batch.job.name}, not of {job}")
+    return found
+
+
+def _folders(home: Path) -> list[Path]:
+    """The batches below a job's folder, oldest first."""
+    if not home.is_dir():
+        return []
+    found = [(match[1], int(match[2] or 1), path) for path in home.iterdir()
+             if (match := _STAMP.fullmatch(path.name)) and _is_batch(path)]
+    return [path for _, _, path in sorted(found)]
+
+
+def _is_batch(folder: Path) -> bool:
+    try:
+        return (folder / BATCH).is_file() or any(
+            path.is_file() and path.stat().st_size for path in folder.glob("responses*.jsonl"))
+    except (OSError, ValueError):
+        return False

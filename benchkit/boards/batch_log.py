@@ -1,22 +1,69 @@
-"""The log of a batch, held against what else the batch says of it, before anything is made of it.
+"""The log of a batch and those of its shards, held against what else the batch says, before anything is made of them."""
 
-A log can lose its end without a sign in itself. batch.json and the trace then know more than it does, and going on
-would ask again what was answered. What does not live here: the log's own damage (trial_log/), and whether trial by
-trial log and trace agree (trace_check.py).
-"""
 from __future__ import annotations
 
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchkit.basics.command import shell_word
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import count_of, shown_line
+from benchkit.basics.texts import count_of, shown_line
 from benchkit.basics.values import Shard
-from benchkit.boards.batch import RESPONSES, FoundBatch
-from benchkit.boards.batch_shards import merged_papers, papers_of, shards_in
+from benchkit.boards.batch import RESPONSES, TRACE, FoundBatch
+from benchkit.disk.appending import alone
 from benchkit.disk.whole_files import shown_path
 from benchkit.running.live import log_at
+from benchkit.running.shards import mark_of
 from benchkit.trial_log.reader import TrialLog
+
+BEGIN_LOCK = "begin.lock"
+_LOG = re.compile(r"responses\.shard-([1-9]\d{0,4})-of-([1-9]\d{0,4})\.jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFiles:
+    """A log and the trace beside it; `shard` is the part of the plan that they are for, None: all of it."""
+
+    log: Path
+    trace: Path
+    shard: Shard | None
+
+
+def batch_files_of(folder: Path, shard: Shard | None = None) -> BatchFiles:
+    """Where a batch keeps its answers, or those of one of its shards."""
+    log, trace = (Path(name).stem + mark_of(shard) + ".jsonl" for name in (RESPONSES, TRACE))
+    return BatchFiles(folder / log, folder / trace, shard)
+
+
+def merged_batch_files(folder: Path) -> BatchFiles:
+    """Where a merge puts log and trace before both take their place; if its log is there, both are whole."""
+    return BatchFiles(folder / "responses.merged.jsonl", folder / "trace.merged.jsonl", None)
+
+
+def shards_in(folder: Path) -> tuple[Shard, ...]:
+    """The shards that have begun in the folder of a batch, in order."""
+    found = [Shard(int(match[1]), int(match[2])) for path in folder.iterdir() if (match := _LOG.fullmatch(path.name))]
+    return tuple(sorted(found, key=lambda shard: (shard.of, shard.index)))
+
+
+@contextmanager
+def one_at_a_time(
+    folder: Path,
+    say: Callable[[str], None],
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[None]:
+    """Within this no other process begins a batch in a job's folder; waits for one that does. Raises EnvironmentFailure."""
+
+    def waits() -> None:
+        say(f"{shown_path(folder)}: waiting for another run, which makes the questions")
+
+    with alone(folder / BEGIN_LOCK, waits, sleep):
+        yield
+
 
 _MEND = "put the file back, or begin another batch: python3 board.py run JOB --fresh"
 
@@ -27,9 +74,9 @@ def log_of(found: FoundBatch, shard: Shard | None = None, accept_damage: bool = 
     Raises Unusable for one that cannot be read, is gone, does not hold a system that has answered, or is half merged.
     With `accept_damage` no damage is a reason; None where it took the plan.
     """
-    papers = papers_of(found.folder, shard)
-    path, trace = papers.log, papers.trace
-    if shard is None and merged_papers(found.folder).log.exists():
+    batch_files = batch_files_of(found.folder, shard)
+    path, trace = batch_files.log, batch_files.trace
+    if shard is None and merged_batch_files(found.folder).log.exists():
         raise Unusable(f"{shown_path(found.folder)}: a merge was cut off before its end; finish it: "
                        f"{merge_command(found)}")
     # who has answered in batch.json has answered in its log; a shard may not have come that far

@@ -1,18 +1,13 @@
-"""A board of all that is known of a batch: what its pages show, put together. Pure but for the trace it samples.
-
-What does not live here: judging and counting (evaluation.py, standings.py, solver_facts.py, samples.py), drawing
-(board_markdown.py, board_html.py), and files (settling.py).
-"""
+"""A board of all that is known of a batch: what its pages show, put together. Pure but for the trace it samples."""
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from benchkit.basics.canonical import canonical
 from benchkit.basics.command import Command
-from benchkit.basics.names import are, cases_named, count_of, shown_line, word_for
-from benchkit.basics.shares import as_given, percent
+from benchkit.basics.json_text import canonical
+from benchkit.basics.texts import are, as_given, cases_named, count_of, percent, shown_line, word_for
 from benchkit.basics.values import JSON
 from benchkit.boards.batch import PUBLISHED, Batch, FoundBatch
 from benchkit.boards.board_values import (
@@ -29,17 +24,17 @@ from benchkit.boards.board_values import (
     Board,
     Check,
     Making,
-    Market,
+    MarketFacts,
     Price,
     Title,
 )
-from benchkit.boards.eval_rows import RowError
 from benchkit.boards.evaluation import Evaluation, Evidence, is_judged_as_now
 from benchkit.boards.fingerprints import scoring_of
 from benchkit.boards.job import FromPack, Job, usual_file
 from benchkit.boards.pack import Pack
 from benchkit.boards.question_gates import GateFigures
 from benchkit.boards.samples import readable_word, sampled_cases
+from benchkit.boards.scores import RowError
 from benchkit.boards.solver_facts import Gathered, agreements_of, facts_of
 from benchkit.boards.standings import ranking_of, records_of, tracks_of
 from benchkit.boards.trace_check import Verification, Violation
@@ -226,8 +221,8 @@ def making_of(batch: Batch, pack: Pack) -> Making:
         name=pack.name, version=pack.version, judge_version=batch.scoring.judge_version, geometry=job.geometry,
         trials=job.trials, how=_how(job), made_at=batch.made_at, made=figures.made, kept=figures.kept,
         reasons=figures.dropped_by_reason, dropped=figures.dropped, answers=figures.answers,
-        checks=tuple(_checks(job, figures)), market=_market(batch.world.parts), gen_usage=batch.usage.gen_usage,
-        world_sha256=batch.world.fingerprint, scoring_sha256=batch.scoring.fingerprint)
+        checks=tuple(_checks(job, figures)), market=_market(batch.dataset.parts), gen_usage=batch.usage.gen_usage,
+        world_sha256=batch.dataset.fingerprint, scoring_sha256=batch.scoring.fingerprint)
 
 
 def _how(job: Job) -> str:
@@ -256,13 +251,13 @@ def _checks(job: Job, figures: GateFigures) -> Iterator[Check]:
                     f"at most {as_given(gate.most_blind_score)} %", best[1] <= gate.most_blind_score)
 
 
-def _market(parts: Mapping[str, JSON]) -> Market | None:
+def _market(parts: Mapping[str, JSON]) -> MarketFacts | None:
     prices = parts.get("prices")
     if not isinstance(prices, Mapping):
         return None
     costs = prices.get("prices")
     budget, steps = prices.get("budget"), prices.get("steps")
-    return Market(
+    return MarketFacts(
         str(prices.get("unit")), float(budget) if isinstance(budget, int | float) else 0.0,
         steps if isinstance(steps, int) else 0,
         tuple(Price(name, float(cost)) for name, cost in costs.items() if isinstance(cost, int | float))

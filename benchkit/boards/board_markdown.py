@@ -1,7 +1,6 @@
 """The board in Markdown: the same sections in the same order as on its page.
 
 A renderer: values in, text out. No text of packs, models or jobs can leave its cell or its fence.
-What does not live here: the parts (board_markdown_*.py), and the escaping (pages/).
 """
 from __future__ import annotations
 

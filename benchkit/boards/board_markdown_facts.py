@@ -1,13 +1,10 @@
-"""The board in Markdown on what answers took: tokens, latency, incomplete cells, agreement, systems as served.
-
-What does not live here: the counting (board_values.py says who does it).
-"""
+"""The board in Markdown on what answers took: tokens, latency, incomplete cells, agreement, systems as served."""
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchkit.basics.canonical import canonical
-from benchkit.basics.names import names_of
+from benchkit.basics.json_text import canonical
+from benchkit.basics.texts import names_of
 from benchkit.boards.board_values import Board, SystemFacts
 from benchkit.boards.board_words import (
     AGREEMENT,
@@ -19,8 +16,8 @@ from benchkit.boards.board_words import (
     right_words,
 )
 from benchkit.pages.markdown import Markdown, bullets, code, folded, paragraph, table
-from benchkit.reports.circumstances import COLD
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, per_second, percent
+from benchkit.reports.figures import NOT_AVAILABLE, latency, number, per_second, percent
+from benchkit.reports.latency_ratio import COLD
 from benchkit.reports.markdown_parts import LONGEST_NAME, LONGEST_TEXT, left, listed, own, right
 from benchkit.statistics.percentiles import PERCENTS
 

@@ -1,7 +1,4 @@
-"""The board in Markdown on the questions, the ranking and the tracks.
-
-What does not live here: the figures (board_values.py says who decides them), and their words (board_words.py).
-"""
+"""The board in Markdown on the questions, the ranking and the tracks."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -27,7 +24,7 @@ from benchkit.boards.board_words import (
     words_on_headline,
 )
 from benchkit.pages.markdown import Markdown, bullets, code, heading, paragraph, strong, table, warning, words
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, spread
+from benchkit.reports.figures import NOT_AVAILABLE, spread
 from benchkit.reports.markdown_parts import LONGEST_NAME, LONGEST_TEXT, left, listed, own, right
 
 MOST_DROPPED = 200

@@ -1,17 +1,16 @@
 """The board in Markdown on sampled cases: observations in order of time, every answer with its scores, the payload.
 
 Everything here was written by packs and models: short texts stand in cells, long ones in fences.
-What does not live here: which cases are sampled, and the search for leaked truth (board_values.py names both rooms).
 """
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from benchkit.basics.names import count_of, shown_line
+from benchkit.basics.texts import count_of, shown_line
 from benchkit.boards.board_values import Board, Payload, Purchase, SampledAnswer, SampledCase, Seen
 from benchkit.boards.board_words import LONGEST_LINE, PLACES, SAMPLED, score_text, short_name
 from benchkit.pages.markdown import Markdown, block, bullets, code, folded, heading, paragraph, table, warning, words
-from benchkit.reports.figures_as_text import NOT_AVAILABLE
+from benchkit.reports.figures import NOT_AVAILABLE
 from benchkit.reports.markdown_parts import LONGEST_NAME, LONGEST_TEXT, left, own, right
 
 MOST_CHARACTERS, LONGEST_PAYLOAD = 4_000, 400_000

@@ -1,7 +1,6 @@
 """The board's page: one self-contained HTML file, without scripts and without anything from outside.
 
 A renderer: values in, text out. Banners and gates stand where nobody reads past them.
-What does not live here: the parts (board_page_*.py), and how a page is built (pages/).
 """
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from benchkit.boards.board_page_ranking import ranking_part, tracks_part
 from benchkit.boards.board_page_samples import samples_part
 from benchkit.boards.board_values import EXPOSED, OPEN, SYNTHETIC, TRACE, Banner, Board
 from benchkit.boards.board_words import banner_text, footer_of, status_of, title_of
-from benchkit.pages.document import Page, Section, document
+from benchkit.pages.document import Page, PageSection, document
 from benchkit.pages.html import Html, joined
 from benchkit.pages.marks import Tone, badge
 from benchkit.pages.parts import bullets, callout, code, paragraph
@@ -34,17 +33,17 @@ def board_page(board: Board) -> Iterator[str]:
     return document(Page(title_of(board), _lead(board), _sections(board), paragraph(footer_of(board))))
 
 
-def _sections(board: Board) -> Sequence[Section]:
+def _sections(board: Board) -> Sequence[PageSection]:
     return (
-        Section("questions", "How the questions were made", making_part(board)),
-        Section("ranking", "Ranking", ranking_part(board)),
-        Section("tracks", "Track by track", tracks_part(board)),
-        Section("samples", "Sampled cases", samples_part(board)),
-        Section("tokens", "Tokens", tokens_part(board)),
-        Section("latency", "Latency", latency_part(board)),
-        Section("incomplete", "Incomplete cells", incomplete_part(board)),
-        Section("agreement", "Agreement with the baselines", agreement_part(board)),
-        Section("systems", "What answered", systems_part(board)),
+        PageSection("questions", "How the questions were made", making_part(board)),
+        PageSection("ranking", "Ranking", ranking_part(board)),
+        PageSection("tracks", "Track by track", tracks_part(board)),
+        PageSection("samples", "Sampled cases", samples_part(board)),
+        PageSection("tokens", "Tokens", tokens_part(board)),
+        PageSection("latency", "Latency", latency_part(board)),
+        PageSection("incomplete", "Incomplete cells", incomplete_part(board)),
+        PageSection("agreement", "Agreement with the baselines", agreement_part(board)),
+        PageSection("systems", "What answered", systems_part(board)),
     )
 
 

@@ -1,13 +1,10 @@
-"""The board's page on what answers took: tokens, latency, incomplete cells, agreement, and systems as served.
-
-What does not live here: the counting (board_values.py says who does it).
-"""
+"""The board's page on what answers took: tokens, latency, incomplete cells, agreement, and systems as served."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchkit.basics.canonical import canonical
-from benchkit.basics.names import names_of
+from benchkit.basics.json_text import canonical
+from benchkit.basics.texts import names_of
 from benchkit.boards.board_page_parts import line, name, system_name
 from benchkit.boards.board_values import Board, SystemFacts
 from benchkit.boards.board_words import (
@@ -19,13 +16,13 @@ from benchkit.boards.board_words import (
     failed_cells,
     right_words,
 )
-from benchkit.boards.usage import Tokens
+from benchkit.boards.usage import TokenUse
 from benchkit.pages.html import Child, Html, element
 from benchkit.pages.parts import bullets, code, fold, paragraph
 from benchkit.pages.row_chart import Bar, RowTitles, bar_chart
 from benchkit.pages.tables import Column, number_column, table
-from benchkit.reports.circumstances import COLD
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, per_second, percent
+from benchkit.reports.figures import NOT_AVAILABLE, latency, number, per_second, percent
+from benchkit.reports.latency_ratio import COLD
 from benchkit.reports.speed import LatencyColumn
 from benchkit.statistics.intervals import wilson
 from benchkit.statistics.percentiles import PERCENTS
@@ -48,7 +45,7 @@ def _token_row(one: SystemFacts) -> list[Child]:
     return [system_name(one), *_token_cells(one.tokens), rate, one.attempts]
 
 
-def _token_cells(tokens: Tokens) -> list[Child]:
+def _token_cells(tokens: TokenUse) -> list[Child]:
     wire = tokens.to_wire()
     if isinstance(wire, str):
         return ["0" if not tokens.calls else NOT_AVAILABLE, "0", code(wire), code(wire)]

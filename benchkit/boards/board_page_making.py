@@ -1,12 +1,9 @@
-"""The board's page on the questions: how they were made, what the gates dropped, and what they cost.
-
-What does not live here: the gates (question_gates.py).
-"""
+"""The board's page on the questions: how they were made, what the gates dropped, and what they cost."""
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchkit.basics.names import count_of
+from benchkit.basics.texts import count_of
 from benchkit.boards.board_page_parts import line, name, synthetic_badge
 from benchkit.boards.board_values import Board, Making
 from benchkit.boards.board_words import (

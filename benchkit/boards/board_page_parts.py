@@ -1,10 +1,7 @@
-"""What all parts of the board's page share: names of strangers with what they are, badges of gates and statuses.
-
-What does not live here: where things stand on the page (board_page.py).
-"""
+"""What all parts of the board's page share: names of strangers with what they are, badges of gates and statuses."""
 from __future__ import annotations
 
-from benchkit.basics.names import shown_line
+from benchkit.basics.texts import shown_line
 from benchkit.boards.batch import BLOCKED, COMPLETE, OPEN, PUBLISHED
 from benchkit.boards.board_values import GateStatus, Standing, SystemFacts
 from benchkit.boards.board_words import LONGEST_LINE, kind_of, short_name

@@ -1,7 +1,4 @@
-"""The board's page on the ranking and the tracks: gates first, then headlines with intervals and ranks.
-
-What does not live here: the figures (board_values.py says who decides them), and their words (board_words.py).
-"""
+"""The board's page on the ranking and the tracks: gates first, then headlines with intervals and ranks."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +22,7 @@ from benchkit.pages.marks import Tone, badge
 from benchkit.pages.parts import article, bullets, callout, link, paragraph
 from benchkit.pages.row_chart import Bar, RowTitles, bar_chart
 from benchkit.pages.tables import Column, number_column, table
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, spread
+from benchkit.reports.figures import NOT_AVAILABLE, spread
 
 
 def gates_callout(ranking: Sequence[Standing]) -> Html:

@@ -1,13 +1,12 @@
 """The board's page on sampled cases: the observations along their time, every answer with its scores, the payload.
 
 Everything here was written by packs and models: it stands as text, cut only where that is said.
-What does not live here: which cases are sampled, and the search for leaked truth (board_values.py names both rooms).
 """
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from benchkit.basics.names import count_of, shown_line
+from benchkit.basics.texts import count_of, shown_line
 from benchkit.boards.board_page_parts import line, name, synthetic_badge
 from benchkit.boards.board_page_timeline import timeline_of
 from benchkit.boards.board_values import Board, Payload, Purchase, SampledAnswer, SampledCase, Seen

@@ -1,14 +1,11 @@
-"""A sampled case as a picture: its observations in lanes by service, each kind with a sign, and the moment T.
-
-What does not live here: drawing (pages/timeline_chart.py), and the list of the same (board_page_samples.py).
-"""
+"""A sampled case as a picture: its observations in lanes by service, each kind with a sign, and the moment T."""
 from __future__ import annotations
 
-from benchkit.basics.names import are, count_of, shown_line
+from benchkit.basics.texts import are, count_of, shown_line
 from benchkit.boards.board_values import SampledCase, Seen
 from benchkit.boards.board_words import short_name
 from benchkit.pages.html import Html, element, whole
-from benchkit.pages.timeline_chart import Event, Lane, Moment, TimelineChart, timeline_chart
+from benchkit.pages.timeline_chart import Lane, Moment, TimelineChart, TimelineEvent, timeline_chart
 
 MOST_LANES = 24
 UNIT = "min"
@@ -39,6 +36,6 @@ def _lanes(timed: list[Seen]) -> tuple[list[str], int]:
     return by_count[:MOST_LANES], len(services) - MOST_LANES
 
 
-def _event(one: Seen, kinds: list[str]) -> Event:
+def _event(one: Seen, kinds: list[str]) -> TimelineEvent:
     words = f"{short_name(one.id)} {short_name(one.kind)}: {shown_line(one.text, 200)}"
-    return Event(one.minute or 0.0, kinds.index(one.kind), words, bool(one.cited_by))
+    return TimelineEvent(one.minute or 0.0, kinds.index(one.kind), words, bool(one.cited_by))

@@ -1,16 +1,16 @@
 """A board on a terminal: the ranking in short, and the line that says how the trace stands.
 
-Pure: values in, text out. What does not live here: the whole board (board_markdown.py, board_page.py).
+Pure: values in, text out.
 """
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchkit.basics.names import shown_line
+from benchkit.basics.texts import shown_line
 from benchkit.boards.board_values import EXPOSED, FAILED, SYNTHETIC, TRACE, Board, Standing
 from benchkit.boards.board_words import interval_of, is_of_task, share_of
 from benchkit.boards.trace_check import Verification
-from benchkit.reports.figures_as_text import NOT_AVAILABLE
+from benchkit.reports.figures import NOT_AVAILABLE
 
 _MOST_NAME = 40
 _MOST_LETTERS = 2000

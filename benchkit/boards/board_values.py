@@ -2,7 +2,6 @@
 
 Shares are floats from 0 to 1 (rounded half-even to 6 digits from exact fractions), seconds are floats; None is always
 "not known", never 0. Texts of solvers and packs stand here as they are: escaping them is the page's work.
-What does not live here: making a board (board_making.py, standings.py, samples.py), and drawing it.
 """
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from typing import Literal
 
 from benchkit.basics.values import JSON
 from benchkit.boards.question_gates import Dropped
-from benchkit.boards.usage import Tokens
+from benchkit.boards.usage import TokenUse
 from benchkit.reports.speed import LatencyColumn
 from benchkit.statistics.intervals import Interval
 from benchkit.statistics.ranking import RankSet
@@ -54,7 +53,7 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
-class Market:
+class MarketFacts:
     """What there is to spend in `gated`, in `unit`; `steps` counts the solver's messages, its answer included."""
 
     unit: str
@@ -102,8 +101,8 @@ class Making:
     dropped: tuple[Dropped, ...]
     answers: Mapping[str, int]
     checks: tuple[Check, ...]
-    market: Market | None
-    gen_usage: Tokens
+    market: MarketFacts | None
+    gen_usage: TokenUse
     world_sha256: str
     scoring_sha256: str
 
@@ -330,7 +329,7 @@ class SystemFacts:
     is_baseline: bool
     sees_truth: bool
     settings: Mapping[str, JSON]
-    tokens: Tokens
+    tokens: TokenUse
     output_per_second: float | None
     warm: LatencyColumn
     cold: LatencyColumn
@@ -341,7 +340,7 @@ class SystemFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class BaselineAgreement:
     """How often a system said the same word as a baseline in the same cell: `equal` of `cells` that both answered."""
 
     system: str
@@ -371,6 +370,6 @@ class Board:
     tracks: tuple[TrackSection, ...]
     samples: tuple[SampledCase, ...]
     facts: tuple[SystemFacts, ...]
-    agreements: tuple[Agreement, ...]
+    agreements: tuple[BaselineAgreement, ...]
     machines: tuple[str, ...]
     abandoned: str = ""

@@ -1,14 +1,14 @@
 """What a board says in sentences and in short figures, the same on the page and in Markdown.
 
 Plain texts come out; names of systems, tracks and answers stand in them on one line, and are escaped by whoever draws
-them. What does not live here: markup (board_page*.py, board_markdown*.py), and the figures (board_making.py).
+them.
 """
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from benchkit import VERSION
-from benchkit.basics.names import count_of, shown_line
+from benchkit.basics.texts import count_of, shown_line
 from benchkit.boards.batch import BLOCKED, COMPLETE, OPEN, PUBLISHED
 from benchkit.boards.board_values import (
     MIXED,
@@ -21,8 +21,8 @@ from benchkit.boards.board_values import (
     Standing,
     SystemFacts,
 )
-from benchkit.boards.usage import CACHE_ONLY, NO_REPLY, NOT_REPORTED, Tokens
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, each_by_itself, number, percent, spread
+from benchkit.boards.usage import CACHE_ONLY, NO_REPLY, NOT_REPORTED, TokenUse
+from benchkit.reports.figures import NOT_AVAILABLE, each_by_itself, number, percent, spread
 
 LONGEST_NAME, LONGEST_LINE = 80, 400
 MOST_WORDS = 4
@@ -174,7 +174,7 @@ def absences(facts: Sequence[SystemFacts]) -> dict[str, str]:
     return {word: meaning for word, meaning in ABSENT.items() if word in said}
 
 
-def tokens_words(tokens: Tokens) -> str:
+def tokens_words(tokens: TokenUse) -> str:
     """Tokens as they were counted, or why there is no count."""
     wire = tokens.to_wire()
     if isinstance(wire, str):

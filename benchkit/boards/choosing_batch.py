@@ -1,7 +1,4 @@
-"""Which batch a run goes on with: the newest that is not published, the one that was named, or a new one.
-
-What does not live here: recording into it (recording_batch.py), and the folders themselves (batch_folders.py).
-"""
+"""Which batch a run goes on with: the newest that is not published, the one that was named, or a new one."""
 from __future__ import annotations
 
 import os
@@ -10,32 +7,42 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchkit.basics.clock import Clock, signals_as_wish
+from benchkit.basics.clock import Clock, signals_as_stop_request
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import cases_named
-from benchkit.boards.batch import BLOCKED, CASES, PUBLISHED, RESPONSES, FoundBatch, new_batch
-from benchkit.boards.batch_folders import (
+from benchkit.basics.texts import cases_named
+from benchkit.boards.batch import (
+    BLOCKED,
+    CASES,
+    PUBLISHED,
+    RESPONSES,
+    FoundBatch,
     find_batch,
     is_ahead,
+    new_batch,
     newest,
     newest_open,
     passed_over,
     rebuild_batch,
     start_batch,
 )
-from benchkit.boards.batch_log import log_of
-from benchkit.boards.batch_shards import one_at_a_time, shards_in
+from benchkit.boards.batch_log import log_of, one_at_a_time, shards_in
 from benchkit.boards.job import FromPack, Job
-from benchkit.boards.job_pack import world_differences
-from benchkit.boards.llm_cache import CachedRewording, Rewording
+from benchkit.boards.job_pack import dataset_differences
 from benchkit.boards.pack import Pack
 from benchkit.boards.pack_loading import cache_folder
-from benchkit.boards.questions import KeptQuestions, Questions, make_questions, read_questions
+from benchkit.boards.questions import (
+    CachedRewording,
+    KeptQuestions,
+    Questions,
+    Rewording,
+    make_questions,
+    read_questions,
+)
 from benchkit.boards.solvers import named_in, options_of, take_env_file
-from benchkit.boards.usage import NOTHING_USED, Tokens
+from benchkit.boards.usage import NOTHING_USED, TokenUse
 from benchkit.disk.whole_files import shown_path
-from benchkit.running.live import Edges
+from benchkit.running.live import RunContext
 from benchkit.systems.loading import load_system
 from benchkit.trial_log.writer import LogWriter
 
@@ -59,31 +66,31 @@ class Wanted:
 @dataclass(frozen=True, slots=True)
 class _Made:
     questions: Questions
-    used: Tokens
+    used: TokenUse
 
 
-def batch_for(wanted: Wanted, job: Job, pack: Pack, edges: Edges) -> FoundBatch:
+def batch_for(wanted: Wanted, job: Job, pack: Pack, context: RunContext) -> FoundBatch:
     """The batch to go on with, its job as it reads now. Raises Unusable for one that cannot be gone on with."""
     if wanted.regenerate and not (isinstance(job.asks, FromPack) and job.asks.reword):
         raise Unusable(f"--regen: job {job.name} has its questions reworded by nobody (key reword)")
     if wanted.fresh:
-        return _begun(wanted, job, pack, edges)
-    found = _found(wanted, job, edges)
+        return _begun(wanted, job, pack, context)
+    found = _found(wanted, job, context)
     if found is None:
         # who starts at the same time, be it another shard, goes on with the same batch
-        with one_at_a_time(wanted.runs / job.name, edges.say):
-            found = _found(wanted, job, edges)
+        with one_at_a_time(wanted.runs / job.name, context.say):
+            found = _found(wanted, job, context)
             if found is None:
-                return _begun(wanted, job, pack, edges)
-    refuse_other_world(found, job, pack, wanted.command)
+                return _begun(wanted, job, pack, context)
+    refuse_other_dataset(found, job, pack, wanted.command)
     if wanted.rebuild or wanted.regenerate:
-        found = _rebuilt(found, _make(wanted, job, pack, edges), job, pack)
+        found = _rebuilt(found, _make(wanted, job, pack, context), job, pack)
     return replace(found, batch=replace(found.batch, job=job))
 
 
-def _begun(wanted: Wanted, job: Job, pack: Pack, edges: Edges) -> FoundBatch:
-    made = _make(wanted, job, pack, edges)
-    batch = new_batch(job, pack, made.questions, edges.clock.stamp(), made.used)
+def _begun(wanted: Wanted, job: Job, pack: Pack, context: RunContext) -> FoundBatch:
+    made = _make(wanted, job, pack, context)
+    batch = new_batch(job, pack, made.questions, context.clock.stamp(), made.used)
     return start_batch(wanted.runs, batch, made.questions)
 
 
@@ -95,9 +102,9 @@ def refuse_blocked(found: FoundBatch) -> None:
                        "batch with --fresh")
 
 
-def refuse_other_world(found: FoundBatch, job: Job, pack: Pack, command: Command) -> None:
+def refuse_other_dataset(found: FoundBatch, job: Job, pack: Pack, command: Command) -> None:
     """Raise Unusable where the job and its pack ask about another world than the batch, naming the difference."""
-    differences = world_differences(found.batch, job, pack)
+    differences = dataset_differences(found.batch, job, pack)
     if differences:
         raise Unusable(f"{shown_path(found.folder)}: this batch was made in another world ({differences}); begin "
                        f"another one with {another_batch(command)}")
@@ -113,7 +120,7 @@ def another_batch(command: Command) -> str:
 def questions_of(found: FoundBatch, accept_altered: bool = False) -> KeptQuestions:
     """The questions of a batch, checked. Raises Unusable naming what was altered."""
     batch = found.batch
-    return read_questions(found.folder / CASES, batch.cases_sha256, batch.world.questions_sha256,
+    return read_questions(found.folder / CASES, batch.cases_sha256, batch.dataset.questions_sha256,
                           accept_altered=accept_altered)
 
 
@@ -135,10 +142,10 @@ def tell_how_chosen(runs: Path, found: FoundBatch | None, clock: Clock, say: Cal
             f"{shown_path(found.folder)}")
 
 
-def _found(wanted: Wanted, job: Job, edges: Edges) -> FoundBatch | None:
+def _found(wanted: Wanted, job: Job, context: RunContext) -> FoundBatch | None:
     if wanted.batch is None:
         there = newest_open(wanted.runs, job.name)
-        tell_how_chosen(wanted.runs, there, edges.clock, edges.say)
+        tell_how_chosen(wanted.runs, there, context.clock, context.say)
         if there is None:
             _refuse_only_published(wanted, job)
         return there
@@ -180,7 +187,7 @@ def _rebuilt(found: FoundBatch, made: _Made, job: Job, pack: Pack) -> FoundBatch
 
 @contextmanager
 def no_writer(log: Path) -> Iterator[None]:
-    """Within this nobody records into the log; none there is made, and taken away again. Raises Surroundings."""
+    """Within this nobody records into the log; none there is made, and taken away again. Raises EnvironmentFailure."""
     with LogWriter.open(log):
         try:
             yield
@@ -189,19 +196,19 @@ def no_writer(log: Path) -> Iterator[None]:
                 log.unlink()
 
 
-def _make(wanted: Wanted, job: Job, pack: Pack, edges: Edges) -> _Made:
+def _make(wanted: Wanted, job: Job, pack: Pack, context: RunContext) -> _Made:
     asks = job.asks
     if not isinstance(asks, FromPack) or asks.reword is None:
         return _Made(make_questions(job, pack), NOTHING_USED)
-    cache = cache_folder(asks.pack, edges.folders)
+    cache = cache_folder(asks.pack, context.folders)
     if wanted.offline:
         reword = CachedRewording(cache, asks.reword, None)
         return _Made(make_questions(job, pack, reword), reword.used)
     take_env_file(job, [asks.reword])
-    system = load_system(asks.reword, options_of(edges, ()), edges.folders, named_in(job, "reword"))
-    lender = Rewording(asks.reword, system, edges.clock, job.limits.timeout_s)
+    system = load_system(asks.reword, options_of(context, ()), context.folders, named_in(job, "reword"))
+    lender = Rewording(asks.reword, system, context.clock, job.limits.timeout_s)
     reword = CachedRewording(cache, asks.reword, lender, regenerate=wanted.regenerate)
-    with signals_as_wish(edges.stop, os._exit):
+    with signals_as_stop_request(context.stop, os._exit):
         try:
             return _Made(make_questions(job, pack, reword), reword.used)
         finally:

@@ -1,7 +1,4 @@
-"""What is still to come: usage of the cells done times the cells to go, and how sure that is. Pure.
-
-What does not live here: which cells are done or to go (the log), and usage so far (usage.py).
-"""
+"""What is still to come: usage of the cells done times the cells to go, and how sure that is. Pure."""
 from __future__ import annotations
 
 import math

@@ -1,30 +1,23 @@
-"""Judging a batch: one row for every planned cell, made of cases.jsonl, responses.jsonl and trace.jsonl alone.
-
-A judge that raises makes its cell incomplete (CheckError), never a zero. The trace is read once, one trial in memory
-at a time; in memory are the rows. What does not live here: rows on the disk (eval_rows.py), what the judges are (the
-pack), and whether the trace holds (trace_check.py).
-"""
+"""Judging a batch: one row for every planned cell; and the cells that damage of the trace costs."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from benchkit.basics.canonical import text_digest
+from benchkit.basics.json_text import text_digest
 from benchkit.basics.values import Case, Cell, Failure
-from benchkit.boards.eval_rows import Row, RowError
-from benchkit.boards.judging import UnjudgedError, value_of
 from benchkit.boards.pack import Pack, Track
-from benchkit.boards.trace_events import SegmentKey
-from benchkit.boards.trace_reading import FoundDamage, Segment, TraceReader, trace_damage_named_by
-from benchkit.boards.trace_views import steps_in
+from benchkit.boards.scores import RowError, ScoreRow, UnjudgedError, value_of
+from benchkit.boards.trace_events import SegmentKey, steps_in
+from benchkit.boards.trace_file import FoundDamage, Segment, TraceReader, trace_damage_named_by
 from benchkit.recordings.converting import why_not_run
 from benchkit.running.plan import cells_of
-from benchkit.tasks.cases import case_sha256
+from benchkit.tasks.task import case_sha256
 from benchkit.trial_log.lines import TrialLine
 from benchkit.trial_log.reader import TrialLog
 
-Keep = Callable[[Row, Track], bool]
+Keep = Callable[[ScoreRow, Track], bool]
 """Whether what a row says of a track may stand."""
 SHORT = 16
 """So many hex digits of a track's fingerprint stand in a row."""
@@ -43,7 +36,7 @@ class Evidence:
 class Before:
     """Rows of an earlier evaluation by cell, and which of what they say may stand. Without rows all is judged."""
 
-    rows: Mapping[Cell, Row] = field(default_factory=dict)
+    rows: Mapping[Cell, ScoreRow] = field(default_factory=dict)
     keep: Keep = lambda row, track: False
 
 
@@ -51,7 +44,7 @@ class Before:
 class Evaluation:
     """The rows in the order of the plan, and where in the trace the trial of each judged cell begins."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ScoreRow, ...]
     offsets: Mapping[Cell, int]
 
     def without(self, systems: Collection[str]) -> Evaluation:
@@ -64,17 +57,17 @@ def fingerprint_in_row(track: Track) -> str:
     return track.fingerprint[:SHORT]
 
 
-def keep_what_was_judged(row: Row, track: Track) -> bool:
+def keep_what_was_judged(row: ScoreRow, track: Track) -> bool:
     """A track stands as it was judged, be it by another judge: a board must not change by being looked at."""
     return track.name in row.fingerprints
 
 
-def keep_what_is_unchanged(row: Row, track: Track) -> bool:
+def keep_what_is_unchanged(row: ScoreRow, track: Track) -> bool:
     """A track stands where its judge is still the same."""
     return row.fingerprints.get(track.name) == fingerprint_in_row(track)
 
 
-def is_judged_as_now(row: Row, pack: Pack) -> bool:
+def is_judged_as_now(row: ScoreRow, pack: Pack) -> bool:
     """Whether all that a row says is said by the judges of now."""
     return row.judge_version == pack.judge_version and row.fingerprints == {
         track.name: fingerprint_in_row(track) for track in pack.tracks}
@@ -84,7 +77,7 @@ def evaluate(evidence: Evidence, pack: Pack, before: Before = Before()) -> Evalu
     """Judge every planned cell. Raises Unusable for a log without a plan, or a trace that cannot be read."""
     cases = {case.id: case for case in evidence.cases}
     judging = _Judging(pack, {name: case_sha256(case) for name, case in cases.items()}, before)
-    rows: dict[Cell, Row] = {}
+    rows: dict[Cell, ScoreRow] = {}
     offsets: dict[Cell, int] = {}
     for segment in counting_segments(evidence):
         cell = segment.key.cell
@@ -129,7 +122,7 @@ class _Judging:
     sha256: Mapping[str, str]
     before: Before
 
-    def row(self, line: TrialLine, case: Case, segment: Segment) -> Row:
+    def row(self, line: TrialLine, case: Case, segment: Segment) -> ScoreRow:
         """The row of a trial that is in log and trace."""
         outcome = line.outcome
         if isinstance(outcome, Failure):
@@ -148,14 +141,14 @@ class _Judging:
         marks = {} if earlier is None else {name: earlier.fingerprints[name] for name in kept}
         return replace(row, fingerprints={**row.fingerprints, **marks})
 
-    def unjudged(self, log: TrialLog, cell: Cell) -> Row:
+    def unjudged(self, log: TrialLog, cell: Cell) -> ScoreRow:
         """The row of a cell that has no trial in log and trace."""
         if log.is_recorded(cell):
             return self._row(cell, log.attempts(cell), None, {}, RowError(
                 "CheckError", "what it saw and said is not in the trace"))
         return self._row(cell, log.attempts(cell), None, {}, RowError("NotRun", why_not_run(log, cell)))
 
-    def _earlier(self, line: TrialLine, digest: str) -> tuple[Row | None, Mapping[str, float | bool | None]]:
+    def _earlier(self, line: TrialLine, digest: str) -> tuple[ScoreRow | None, Mapping[str, float | bool | None]]:
         """The row that was made of the same answer to the same question, and what of it may stand, by track.
 
         Where that answer could not be judged, it stands as a whole (each value None) or not at all.
@@ -170,10 +163,34 @@ class _Judging:
     def _row(
         self, cell: Cell, attempt: int, digest: str | None, values: Mapping[str, float | bool | None],
         error: RowError | None,
-    ) -> Row:
+    ) -> ScoreRow:
         kinds = {track.name: track.kind for track in self.pack.tracks}
-        return Row(
+        return ScoreRow(
             cell, attempt, self.sha256.get(cell.case, ""), digest,
             {name: float(value or 0) for name, value in values.items() if kinds[name] == "capability"},
             {name: bool(value) for name, value in values.items() if kinds[name] == "gate"}, error,
             self.pack.judge_version, {track.name: fingerprint_in_row(track) for track in self.pack.tracks})
+
+
+@dataclass(frozen=True, slots=True)
+class TraceDamage:
+    """Whether there is damage that no session line names, and the cells whose trials were lost to any."""
+
+    is_unnamed: bool
+    lost: frozenset[Cell]
+
+
+def damage_of(log: TrialLog, trace: Path) -> TraceDamage:
+    """What damage costs the trace beside a log. Raises Unusable for a trace that is not there or holds no events."""
+    named = trace_damage_named_by(log)
+    unnamed: list[FoundDamage] = []
+    whole: dict[SegmentKey, bool] = {}
+    reader = TraceReader(trace, named)
+    try:
+        whole.update((segment.key, not segment.is_cut) for segment in reader.segments(unnamed.append))
+    finally:
+        reader.close()
+    if not unnamed and not named and all(whole.values()):
+        return TraceDamage(False, frozenset())
+    return TraceDamage(bool(unnamed), frozenset(
+        cell for cell, key in counting_keys(log).items() if not whole.get(key)))

@@ -2,7 +2,6 @@
 
 A changed world makes other questions: cells of both would not compare. A changed scoring judges the same answers
 otherwise: `recompute` mends it without a model.
-What does not live here: what a pack or a job is (pack.py, job.py), and what is done about a difference (the door).
 """
 from __future__ import annotations
 
@@ -10,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchkit.basics.canonical import digest, sha256_hex
 from benchkit.basics.fields import Fields
-from benchkit.basics.names import shown_line
+from benchkit.basics.json_text import digest, sha256_hex
+from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON
 from benchkit.boards.job import FromPack, Job, job_to_wire
 from benchkit.boards.pack import Pack
@@ -24,7 +23,7 @@ _SOURCES = ("*.py", "*.toml")
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class Dataset:
     """What questions are about: `parts` as a job and its pack say it now, and the digest of cases.jsonl.
 
     The parts are pack, version, geometry, prices, seed, count, gates; of a task its module, version, cases, split.
@@ -91,7 +90,7 @@ class Scoring:
                 "judge_sha256": self.judge_sha256, "tracks": self.tracks}
 
 
-def world_parts(job: Job, pack: Pack) -> dict[str, JSON]:
+def dataset_parts(job: Job, pack: Pack) -> dict[str, JSON]:
     """The parts of the world that a job and its pack ask for now; systems, trials and timeouts are none."""
     keys = job_to_wire(job)
     parts: dict[str, JSON] = {
@@ -116,12 +115,12 @@ def scoring_of(pack: Pack) -> Scoring:
                    {track.name: track.fingerprint for track in pack.tracks})
 
 
-def world_of(fields: Fields) -> World:
+def dataset_of(fields: Fields) -> Dataset:
     """The world in batch.json. Raises ValueError naming the field, and where its fingerprint is not its own."""
     fields.has_exactly(("fingerprint", "parts", "questions_sha256"))
-    world = World(fields.mapping("parts"), fields.text("questions_sha256"))
-    _check_fingerprint(fields, world.fingerprint)
-    return world
+    dataset = Dataset(fields.mapping("parts"), fields.text("questions_sha256"))
+    _check_fingerprint(fields, dataset.fingerprint)
+    return dataset
 
 
 def scoring_in(fields: Fields) -> Scoring:

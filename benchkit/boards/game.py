@@ -1,23 +1,47 @@
-"""A question as a game: the solver writes messages, and each but the last may buy it something to see.
-
-`single` is the game of one message. The game is pure: whoever plays hands in a function that gives the next message
-for a conversation, be it a baseline (the batch gate) or a model whose every word is logged (playing.py).
-What does not live here: what may be bought and what it brings (the pack), and the log of a game.
-"""
+"""A question as a game: the solver writes messages, and each but the last may buy it something to see."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
-from benchkit.basics.canonical import canonical
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import shown_line
+from benchkit.basics.json_text import ask_of, canonical, request_of, short_digest
+from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON, Case, Message
-from benchkit.boards.opening import Opening
-from benchkit.boards.pack import Market, Pack, Step, Tool, Turn
+from benchkit.boards.pack import Pack, PackMarket, Step, Tool, Turn
 from benchkit.tasks.modules import named
 from benchkit.tasks.task import Prompt, checked_prompt
+
+
+@dataclass(frozen=True, slots=True)
+class PromptState:
+    """What a solver is handed, the schema of its messages, and in `gated` the menu and the price list with limits.
+
+    `tools` and `prices` are None in `single`.
+    """
+
+    payload: JSON
+    schema: Mapping[str, JSON] | None
+    tools: Sequence[JSON] | None = None
+    prices: Mapping[str, JSON] | None = None
+
+    @property
+    def parts(self) -> Sequence[JSON]:
+        """All of it as JSON."""
+        return [self.payload, self.schema, self.tools, self.prices]
+
+    def ask(self, messages: Sequence[Message]) -> str:
+        """What is asked with these messages, whoever answers: 16 hex digits."""
+        if self.tools is None:
+            return ask_of(messages, self.schema)
+        return short_digest({"messages": messages, "schema": self.schema, "payload": self.payload,
+                             "tools": self.tools, "prices": self.prices})
+
+    def request(self, messages: Sequence[Message], settings: Mapping[str, JSON], seed: int) -> str:
+        """What binds a message of the solver to all that it could see: 16 hex digits."""
+        return request_of(self.ask(messages), settings, seed)
+
 
 Say = Callable[[int, Sequence[Message]], str]
 """(number of the message, from 1; the conversation so far) -> the solver's text."""
@@ -27,7 +51,7 @@ _Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class GameRules:
     """How questions are asked; `budget` and `steps` are the limits of `gated` (None: those of the price list)."""
 
     geometry: str
@@ -44,11 +68,11 @@ class Game:
 
     case: Case
     geometry: str
-    opening: Opening
+    opening: PromptState
     prompt: Prompt
     budget: float
     messages_left: int
-    market: Market | None
+    market: PackMarket | None
     place: str
 
 
@@ -64,7 +88,7 @@ class Played:
     cost: float
 
 
-def game_of(pack: Pack, case: Case, rules: Rules) -> Game:
+def game_of(pack: Pack, case: Case, rules: GameRules) -> Game:
     """The game of a question. Raises Unusable that names pack and case where the pack cannot make it."""
     place = f"pack {pack.module}, case {shown_line(case.id, 80)}"
     if rules.geometry not in pack.geometries:
@@ -73,19 +97,19 @@ def game_of(pack: Pack, case: Case, rules: Rules) -> Game:
     payload = _json(place, "payload", lambda: pack.payload(case, rules.geometry))
     if rules.geometry == "single" or pack.market is None:
         prompt = checked_prompt(place, lambda: pack.messages(payload, None, None), lambda: pack.schema(payload))
-        return Game(case, rules.geometry, Opening(payload, prompt.schema), prompt, 0.0, 1, None, place)
+        return Game(case, rules.geometry, PromptState(payload, prompt.schema), prompt, 0.0, 1, None, place)
     prices = pack.market.prices
     prices = replace(prices, budget=prices.budget if rules.budget is None else rules.budget,
                      steps=prices.steps if rules.steps is None else rules.steps)
     prompt = checked_prompt(
         place, lambda: pack.messages(payload, prices.budget, prices.steps), lambda: pack.schema(payload))
     tools = _json(place, "tools", lambda: _menu(market_of(pack).tools(case)))
-    opening = Opening(payload, prompt.schema, cast("list[JSON]", tools), prices.to_wire())
+    opening = PromptState(payload, prompt.schema, cast("list[JSON]", tools), prices.to_wire())
     return Game(case, rules.geometry, opening, replace(prompt, ask=opening.ask(prompt.messages)), prices.budget,
                 prices.steps, pack.market, place)
 
 
-def games_of(pack: Pack, cases: Iterable[Case], rules: Rules) -> dict[str, Game]:
+def games_of(pack: Pack, cases: Iterable[Case], rules: GameRules) -> dict[str, Game]:
     """The games by case id. Raises Unusable as `game_of` does."""
     return {case.id: game_of(pack, case, rules) for case in cases}
 
@@ -124,7 +148,7 @@ def observations_in(payload: JSON) -> tuple[Mapping[str, JSON], ...]:
     return tuple(one for one in found if isinstance(one, Mapping)) if isinstance(found, list | tuple) else ()
 
 
-def market_of(source: Pack | Game) -> Market:
+def market_of(source: Pack | Game) -> PackMarket:
     """What is for sale. Raises RuntimeError in `single`, where nothing is."""
     if source.market is None:
         raise RuntimeError("nothing is for sale in this geometry")

@@ -1,7 +1,6 @@
 """A job: what a person wants a board of, read from jobs/<name>.toml.
 
 A batch keeps its job as read, in the same form: one function reads both.
-What does not live here: the pack or task that it names (pack_loading.py, task_pack.py), and flags (the door).
 """
 from __future__ import annotations
 
@@ -10,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from benchkit.basics.encodings import decoded
 from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
-from benchkit.basics.names import file_stem, shown_line
+from benchkit.basics.texts import decoded, file_stem, shown_line
 from benchkit.basics.values import JSON
 from benchkit.boards.pack import GEOMETRIES
 from benchkit.disk.whole_files import read_whole, shown_path

@@ -1,8 +1,7 @@
 """A question pack as a value: what it is called, how it makes and shows questions, and how it judges answers.
 
 The contract of the module behind it stands in packs/__init__.py. The functions are the pack's own: they may raise
-anything, and give anything. What does not live here: finding the module (pack_loading.py), a task in the place
-of a pack (task_pack.py), and playing (playing.py).
+anything, and give anything.
 """
 from __future__ import annotations
 
@@ -77,7 +76,7 @@ class PriceList:
 
 
 @dataclass(frozen=True, slots=True)
-class Market:
+class PackMarket:
     """What a pack has for the geometry `gated`. `purchase` gives the message that buys a tool (of a service, or None).
 
     Where it is None, one of the usual messages does (menu.py).
@@ -106,7 +105,7 @@ class Track:
 
 
 @dataclass(frozen=True, slots=True)
-class Baseline:
+class PackBaseline:
     """A solver without a model, called once a message as `answer(handed(case, geometry), seed, messages)`.
 
     `handed` gives the payload, or the case where it may see more. `sees_truth`: never on a published board.
@@ -154,9 +153,9 @@ class Pack:
     payload: Callable[[Case, str], JSON]
     messages: Callable[[JSON, float | None, int | None], Sequence[Message]]
     schema: Callable[[JSON], Mapping[str, JSON] | None]
-    market: Market | None
+    market: PackMarket | None
     tracks: tuple[Track, ...]
-    baselines: Mapping[str, Baseline]
+    baselines: Mapping[str, PackBaseline]
     is_timed: bool = True
 
     @property
@@ -165,6 +164,6 @@ class Pack:
         return GEOMETRIES if self.market is not None else GEOMETRIES[:1]
 
     @property
-    def blind_baselines(self) -> tuple[Baseline, ...]:
+    def blind_baselines(self) -> tuple[PackBaseline, ...]:
         """Those that do not see the truth."""
         return tuple(one for one in self.baselines.values() if not one.sees_truth)

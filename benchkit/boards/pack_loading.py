@@ -1,7 +1,4 @@
-"""Finding a pack by its name and making a value of its module, run anew from its text.
-
-What does not live here: what a pack is (pack.py, and the contract in packs/__init__.py).
-"""
+"""Finding a pack by its name and making a value of its module, run anew from its text."""
 from __future__ import annotations
 
 import re
@@ -11,12 +8,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from benchkit.basics.canonical import digest
 from benchkit.basics.errors import KitError, Unusable
-from benchkit.basics.names import shown_line
+from benchkit.basics.json_text import digest
+from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON, Case
 from benchkit.boards.fingerprints import folder_sha256
-from benchkit.boards.pack import Baseline, Market, Pack, PriceList, Sources, Track
+from benchkit.boards.pack import Pack, PackBaseline, PackMarket, PriceList, Sources, Track
 from benchkit.disk.whole_files import read_whole, shown_path
 from benchkit.systems.baselines import source_sha256
 from benchkit.tasks.modules import load_module
@@ -31,7 +28,7 @@ def load_pack(name: str, folders: Sequence[Path]) -> Pack:
     """The pack in packs/<name>/ of the first folder that has it. Raises Unusable with what is missing."""
     home = pack_folder(name, folders)
     for loaded in [one for one in sys.modules if (one + ".").startswith(f"{HOME}.{name}.")]:
-        # rooms that the module imports would else be those of an earlier text, or of another folder
+        # modules that the module imports would else be those of an earlier text, or of another folder
         del sys.modules[loaded]
     module = load_module(f"{HOME}.{name}", [home.parent.parent])
     try:
@@ -105,7 +102,7 @@ class _Reading:
             raise self.wrong(name, "a function")
         return value
 
-    def market(self) -> Market | None:
+    def market(self) -> PackMarket | None:
         """What `gated` needs; None for a pack without a price list."""
         if not hasattr(self.module, "prices"):
             return None
@@ -113,7 +110,7 @@ class _Reading:
         prices = PriceList(str(listed.unit), float(listed.budget), int(listed.steps),
                            {str(name): float(cost) for name, cost in listed.prices.items()})
         purchase = self.function("purchase") if hasattr(self.module, "purchase") else None
-        return Market(prices, self.function("tools"), self.function("turn"), self.function("reply"), purchase)
+        return PackMarket(prices, self.function("tools"), self.function("turn"), self.function("reply"), purchase)
 
     def source(self, name: str) -> str:
         """The text of the module that a constant names."""
@@ -168,15 +165,15 @@ class _Reading:
         except (OSError, TypeError):
             raise self.wrong(where, "functions whose text can be read: it is their identity") from None
 
-    def baselines(self, payload: Callable[[Case, str], JSON]) -> Mapping[str, Baseline]:
+    def baselines(self, payload: Callable[[Case, str], JSON]) -> Mapping[str, PackBaseline]:
         """The solvers without a model, by name."""
         given = self.function("baselines")()
         if not isinstance(given, dict) or not all(
                 isinstance(name, str) and isinstance(one, dict) and callable(one.get("answer"))
                 and isinstance(one.get("sees_truth"), bool) for name, one in given.items()):
             raise self.wrong("baselines()", '{name: {"answer": function, "sees_truth": bool}}')
-        return {name: Baseline(name, one["answer"], one["sees_truth"], source_sha256(one["answer"]),
-                               _whole_case if one["sees_truth"] else payload)
+        return {name: PackBaseline(name, one["answer"], one["sees_truth"], source_sha256(one["answer"]),
+                                   _whole_case if one["sees_truth"] else payload)
                 for name, one in given.items()}
 
 

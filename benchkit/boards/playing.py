@@ -2,7 +2,6 @@
 
 To the engine a Player is one more system. Each message of a conversation is in the trace before the request that
 shows it is sent; the sums of all steps stand in the one reply, or in the one error, that a trial ends in.
-What does not live here: the rules (game.py), and the file (trace_file.py).
 """
 from __future__ import annotations
 
@@ -15,9 +14,9 @@ from benchkit.basics.errors import TrialError
 from benchkit.basics.values import JSON, Cell, ErrorFacts, Failure, Message, Reply, Request
 from benchkit.boards.game import Game, Played, play
 from benchkit.boards.pack import Turn
-from benchkit.boards.sums import bill_of
 from benchkit.boards.trace_events import ATTEMPT, CALL, END, ERROR, MESSAGE, RESULT, START, SYSTEM, USER
-from benchkit.systems.keeping import answered
+from benchkit.boards.usage import bill_of
+from benchkit.systems.guarding import answered
 from benchkit.systems.system import Loaded, System
 from benchkit.trial_log.parts import fields_of_timings, fields_of_usage, rounded
 
@@ -29,7 +28,7 @@ class Trace(Protocol):
         """A trial begins: the events that follow are its."""
 
     def emit(self, step: int, kind: str, data: Mapping[str, JSON]) -> None:
-        """Something happened. Raises Surroundings when it cannot be kept."""
+        """Something happened. Raises EnvironmentFailure when it cannot be kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Timing:
     timeout_s: float
 
 
-class Player:
+class TracedSystem:
     """A system at the games of a batch. `name` is what the job calls the system, `games` are by case id."""
 
     def __init__(self, system: System, name: str, games: Mapping[str, Game], trace: Trace, timing: Timing) -> None:

@@ -1,7 +1,6 @@
 """Publishing a batch: verify all, judge all under one scoring, run the baselines again, verify again, mark it.
 
-A refusal writes nothing. What does not live here: the invariants of a trace (trace_invariants.py), and the gates on
-questions (question_gates.py).
+A refusal writes nothing.
 """
 from __future__ import annotations
 
@@ -10,23 +9,23 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import are, cases_named, count_of, shown_line, word_for
+from benchkit.basics.texts import are, cases_named, count_of, shown_line, word_for
 from benchkit.boards.batch import BLOCKED, PUBLISHED, FoundBatch
 from benchkit.boards.batch_log import log_of, recorded_log, unmerged_line
 from benchkit.boards.board_making import Findings
 from benchkit.boards.choosing_batch import questions_of
 from benchkit.boards.evaluation import Before
+from benchkit.boards.finalizing import examine
 from benchkit.boards.game import games_of
 from benchkit.boards.job import usual_file
-from benchkit.boards.job_pack import world_differences
+from benchkit.boards.job_pack import dataset_differences
 from benchkit.boards.pack import Pack
 from benchkit.boards.question_gates import emission_gate, gate_figures
 from benchkit.boards.questions import KeptQuestions, rules_of
-from benchkit.boards.recording_batch import Wished, record_batch
-from benchkit.boards.settling import examine
+from benchkit.boards.recording_batch import BatchRunConfig, record_batch
 from benchkit.boards.standings import sees_truth
 from benchkit.disk.whole_files import shown_path
-from benchkit.running.live import Edges
+from benchkit.running.live import RunContext
 from benchkit.running.plan import Selection, can_be_retried, cells_of
 from benchkit.systems.loading import is_baseline
 from benchkit.trial_log.reader import TrialLog
@@ -55,9 +54,9 @@ def reasons_not_to_publish(found: FoundBatch, pack: Pack) -> tuple[str, ...]:
     """Why a batch must not be published, a sentence each; empty: it can be. Nothing is written."""
     if found.batch.status == BLOCKED:
         return tuple(f"blocked by the batch gate: {reason}" for reason in found.batch.figures.blocked)
-    world = world_differences(found.batch, found.batch.job, pack)
-    if world:
-        return (f"it was made in another world: {world}",)
+    dataset = dataset_differences(found.batch, found.batch.job, pack)
+    if dataset:
+        return (f"it was made in another world: {dataset}",)
     try:
         questions = questions_of(found, accept_altered=True)
         if questions.altered:
@@ -91,7 +90,7 @@ def reasons_not_published(found: FoundBatch, pack: Pack) -> tuple[str, ...]:
                  if any(log.attempts(cell) < 2 for cell in cells_of(log.planned()) if cell.system == name))
 
 
-def publish(found: FoundBatch, pack: Pack, wished: Wished, edges: Edges) -> Findings:
+def publish(found: FoundBatch, pack: Pack, config: BatchRunConfig, context: RunContext) -> Findings:
     """Run the baselines again and judge all anew: the findings of the published batch, not written yet.
 
     The old rows of the baselines give way to those of the next attempt; baselines that see the truth are not run,
@@ -101,7 +100,7 @@ def publish(found: FoundBatch, pack: Pack, wished: Wished, edges: Edges) -> Find
     again = _baselines_to_run(found, pack)
     if again:
         record_batch(found, pack, questions, again,
-                     replace(wished, selection=Selection(again=True), reruns_changed=True), edges)
+                     replace(config, selection=Selection(again=True), reruns_changed=True), context)
     published = replace(found, batch=replace(found.batch, status=PUBLISHED))
     return examine(published, pack, questions, Before())
 

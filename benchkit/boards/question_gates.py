@@ -2,7 +2,7 @@
 
 The emission gate drops a question that leaks its truth, has no answer, or repeats another. The batch gate blocks a
 batch with too few questions left, with too many of one answer, or that a baseline which does not see the truth
-already solves. Pure. What does not live here: making questions (questions.py) and what makes one wrong (the pack).
+already solves. Pure.
 """
 from __future__ import annotations
 
@@ -11,18 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from benchkit.basics.canonical import digest
 from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
-from benchkit.basics.names import are, count_of, shown_line
-from benchkit.basics.shares import as_given, percent
+from benchkit.basics.json_text import digest
+from benchkit.basics.texts import are, as_given, count_of, percent, shown_line
 from benchkit.basics.values import JSON, Case, Message
-from benchkit.boards.exposure import leaked_terms, of_pack, text_of, untimely, untimely_payload
-from benchkit.boards.game import Game, Rules, game_of, play
+from benchkit.boards.exposure import leaked_terms, of_pack, sold_in, text_of, untimely, untimely_payload
+from benchkit.boards.game import Game, GameRules, game_of, play
 from benchkit.boards.job import BatchGate
-from benchkit.boards.judging import Scores, UnjudgedError, scores_of
-from benchkit.boards.menu import sold_in
-from benchkit.boards.pack import Baseline, Pack
+from benchkit.boards.pack import Pack, PackBaseline
+from benchkit.boards.scores import Scores, UnjudgedError, scores_of
 from benchkit.statistics.figures import figure
 from benchkit.statistics.intervals import headline
 from benchkit.tasks.modules import named
@@ -72,7 +70,7 @@ class Emitted:
     dropped: tuple[Dropped, ...]
 
 
-def emission_gate(pack: Pack, cases: Sequence[Case], rules: Rules) -> Emitted:
+def emission_gate(pack: Pack, cases: Sequence[Case], rules: GameRules) -> Emitted:
     """The questions that may be asked. Raises Unusable where the pack itself fails at one."""
     games: list[Game] = []
     dropped: list[Dropped] = []
@@ -161,14 +159,14 @@ def _reasons_to_block(figures: GateFigures, gate: BatchGate) -> Iterator[str]:
                    f"most_blind_score = {gate.most_blind_score:g}")
 
 
-def _blind_score(pack: Pack, baseline: Baseline, games: Sequence[Game]) -> float:
+def _blind_score(pack: Pack, baseline: PackBaseline, games: Sequence[Game]) -> float:
     """The headline of a baseline: mean of the capability tracks x (1 - share of answers that broke a hard gate)."""
     scores = [_scores(pack, baseline, game) for game in games]
     failed = sum(not one.held for one in scores)
     return cast("float", figure(headline([one.capability for one in scores], failed, len(scores)).value))
 
 
-def _scores(pack: Pack, baseline: Baseline, game: Game) -> Scores:
+def _scores(pack: Pack, baseline: PackBaseline, game: Game) -> Scores:
     place = f"{game.place}: baselines:{shown_line(baseline.name, 60)}"
 
     def say(number: int, talk: Sequence[Message]) -> str:

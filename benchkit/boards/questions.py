@@ -1,31 +1,112 @@
 """The questions of a batch: made once, kept in cases.jsonl with their truth, and checked on every read.
 
-One canonical line a question: {"expected", "id", "input", "sha256", "split", "tags"}; `sha256` is over {id, input,
-expected, tags}. What does not live here: the gates (question_gates.py) and rewording (llm_cache.py).
+The answers of a model that rewords them are kept beside the pack, so that the same questions can be made again.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from benchkit.basics import strict_json
-from benchkit.basics.canonical import canonical, sha256_hex
-from benchkit.basics.encodings import CRLF, encoding_fault
-from benchkit.basics.errors import Unusable
+from benchkit.basics import json_text
+from benchkit.basics.errors import EnvironmentFailure, TrialError, Unusable
 from benchkit.basics.fields import Fields
-from benchkit.basics.names import cases_named, first_alike, shown_line, unseen_in
-from benchkit.basics.values import JSON, Case
-from benchkit.boards.game import Rules
+from benchkit.basics.json_text import canonical, digest, sha256_hex
+from benchkit.basics.texts import CRLF, cases_named, encoding_fault, first_alike, shown_line, unseen_in
+from benchkit.basics.values import JSON, Case, Reply, Request
+from benchkit.boards.game import GameRules
 from benchkit.boards.job import MOST_COUNT, FromPack, Job
 from benchkit.boards.pack import Pack, Reword
 from benchkit.boards.question_gates import GateFigures, emission_gate, gate_figures
+from benchkit.boards.usage import TokenUse, tokens_of
 from benchkit.disk.whole_files import read_whole, shown_path, write_whole
-from benchkit.tasks.cases import case_sha256
+from benchkit.systems.guarding import answered
 from benchkit.tasks.modules import named
+from benchkit.tasks.task import case_sha256
 
-MOST_BYTES = 256 * 1024 * 1024
+if TYPE_CHECKING:
+    from benchkit.basics.clock import Clock
+    from benchkit.systems.system import System
+
+
+MOST_BYTES = 1024 * 1024
+SEED = 1000
+Ask = Callable[[str], Reply]
+
+
+class CachedRewording:
+    """Prompt -> text, from the folder if it is there. `used` counts the calls that were truly made.
+
+    `ask` is who answers a prompt that is not there; None: nobody (offline). With `regenerate` everything is asked
+    again, each prompt once, and the answers replaced.
+    """
+
+    def __init__(self, folder: Path, system: str, ask: Ask | None, *, regenerate: bool = False) -> None:
+        self._folder, self._system, self._ask, self._regenerate = folder, system, ask, regenerate
+        self._said: dict[str, str] = {}
+        self.used = TokenUse()
+
+    def __call__(self, prompt: str) -> str:
+        """The answer to a prompt. Raises EnvironmentFailure if nobody is there to give it, Unusable for a bad file."""
+        path = self._folder / f"{digest({'system': self._system, 'prompt': prompt})}.txt"
+        if prompt not in self._said:
+            is_kept = path.exists() and not self._regenerate
+            self._said[prompt] = _kept(path) if is_kept else self._asked(prompt, path)
+        return self._said[prompt]
+
+    def _asked(self, prompt: str, path: Path) -> str:
+        if self._ask is None:
+            raise EnvironmentFailure(f"{shown_path(self._folder)} has no answer of {shown_line(self._system, 80)} to "
+                                     f"{shown_line(prompt, 60)!r}; run once without --offline")
+        reply = self._ask(prompt)
+        self.used += tokens_of([reply])
+        try:
+            write_whole(path, [reply.output.encode("utf-8")])
+        except UnicodeEncodeError:
+            raise EnvironmentFailure(
+                f"{shown_line(self._system, 80)} was to reword the questions, and gave a text with a "
+                "lone surrogate, which no file can hold"
+            ) from None
+        return reply.output
+
+
+def _kept(path: Path) -> str:
+    try:
+        return read_whole(path, MOST_BYTES).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Unusable(f"{shown_path(path)}: it is not UTF-8 at byte {error.start}; delete it, or ask again with "
+                       "--regen") from None
+
+
+class Rewording:
+    """A system asked to reword: opened and warmed at its first call only, for a full cache needs no server."""
+
+    def __init__(self, name: str, system: System, clock: Clock, timeout_s: float) -> None:
+        self._name, self._system, self._clock, self._timeout_s = name, system, clock, timeout_s
+        self._is_ready = False
+
+    def __call__(self, prompt: str) -> Reply:
+        """The reply to one prompt. Raises EnvironmentFailure if there is none."""
+        if not self._is_ready:
+            self._system.open()
+            self._system.warm()
+            self._is_ready = True
+        request = Request("rewording", 1, 1, SEED, [{"role": "user", "content": prompt}], None,
+                          self._clock.monotonic() + self._timeout_s)
+        try:
+            return answered(self._system, request)
+        except TrialError as error:
+            raise EnvironmentFailure(f"{shown_line(self._name, 80)} was to reword the questions, and did not answer: "
+                                     f"{error.message}") from error
+
+    def close(self) -> None:
+        """Let go of the system."""
+        self._system.close()
+
+
+MOST_FILE_BYTES = 256 * 1024 * 1024
 _MEND = "put the file back as it was, or make it again: python3 board.py run JOB --rebuild"
 _FIELDS = ("id", "split", "input", "expected", "tags", "sha256")
 
@@ -61,9 +142,9 @@ class KeptQuestions:
     altered: tuple[str, ...] = ()
 
 
-def rules_of(job: Job) -> Rules:
+def rules_of(job: Job) -> GameRules:
     """How a job asks its questions."""
-    return Rules(job.geometry, job.limits.budget, job.limits.steps)
+    return GameRules(job.geometry, job.limits.budget, job.limits.steps)
 
 
 def make_questions(job: Job, pack: Pack, reword: Reword | None = None) -> Questions:
@@ -90,7 +171,7 @@ def _as_kept(place: str, case: object) -> Case:
     if unseen := unseen_in(case.id):
         raise Unusable(f"{place} ({case.id}): its id holds {unseen}, which nobody sees; leave it out")
     try:
-        back, _ = _case_of(strict_json.parse(line_of(case)))
+        back, _ = _case_of(json_text.parse(line_of(case)))
     except (TypeError, ValueError, RecursionError) as error:
         raise Unusable(f"{place} ({case.id}) is not JSON that can be kept: {shown_line(str(error))}") from None
     return back
@@ -105,7 +186,7 @@ def line_of(case: Case) -> bytes:
 
 
 def write_questions(path: Path, questions: Questions) -> None:
-    """Write cases.jsonl whole. Raises Surroundings."""
+    """Write cases.jsonl whole. Raises EnvironmentFailure."""
     write_whole(path, questions.lines)
 
 
@@ -119,7 +200,7 @@ def read_questions(
     """
     if not path.exists():
         raise Unusable(f"{shown_path(path)}: there is no such file; {_MEND}")
-    data = read_whole(path, MOST_BYTES)
+    data = read_whole(path, MOST_FILE_BYTES)
     fault = encoding_fault(data)
     if fault:
         raise Unusable(f"{shown_path(path)}: {fault}")
@@ -143,7 +224,7 @@ def read_questions(
 
 def _case_at(path: Path, number: int, line: bytes) -> tuple[Case, str]:
     try:
-        return _case_of(strict_json.parse(line))
+        return _case_of(json_text.parse(line))
     except ValueError as error:
         raise Unusable(f"{shown_path(path)}, line {number}: {error}") from None
 

@@ -12,25 +12,32 @@ from dataclasses import dataclass, replace
 from benchkit.basics.clock import Budget
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import count_of, shown_line
+from benchkit.basics.texts import count_of, shown_line
 from benchkit.basics.values import Shard, TaskName
 from benchkit.boards.batch import FoundBatch
-from benchkit.boards.batch_log import has_bytes, log_of, merge_command, unmerged_in
-from benchkit.boards.batch_shards import Papers, papers_of, shards_in
+from benchkit.boards.batch_log import (
+    BatchFiles,
+    batch_files_of,
+    has_bytes,
+    log_of,
+    merge_command,
+    shards_in,
+    unmerged_in,
+)
 from benchkit.boards.choosing_batch import another_batch
+from benchkit.boards.evaluation import damage_of
 from benchkit.boards.game import Game, games_of, prompts_of
 from benchkit.boards.job import FromTask, Job
 from benchkit.boards.pack import Pack
 from benchkit.boards.playing import Timing
 from benchkit.boards.questions import KeptQuestions, rules_of
-from benchkit.boards.solvers import players_of, solvers_of
-from benchkit.boards.trace_damage import damage_of
+from benchkit.boards.solvers import solvers_of, traced_systems_of
 from benchkit.boards.trace_file import TraceWriter
 from benchkit.disk.whole_files import shown_path
-from benchkit.running.live import Edges, log_at, record_live, recorded_settings
-from benchkit.running.order import Ended, Order
+from benchkit.running.live import RunContext, log_at, record_live, recorded_settings
 from benchkit.running.plan import ALL, Selection
 from benchkit.running.progress import Verdicts
+from benchkit.running.workload import Ended, Workload
 from benchkit.systems.loading import is_baseline
 from benchkit.trial_log.reader import TrialLog
 
@@ -41,7 +48,7 @@ QUESTIONS = "questions"
 
 
 @dataclass(frozen=True, slots=True)
-class Wished:
+class BatchRunConfig:
     """How a session is to be run, and how it was asked for.
 
     `reruns_changed`: what was asked otherwise runs again; `accepts_damage`: and so does what was lost to damage.
@@ -65,24 +72,29 @@ class Recorded:
 
 
 def record_batch(
-    found: FoundBatch, pack: Pack, questions: KeptQuestions, systems: Sequence[str], wished: Wished, edges: Edges,
+    found: FoundBatch,
+    pack: Pack,
+    questions: KeptQuestions,
+    systems: Sequence[str],
+    config: BatchRunConfig,
+    context: RunContext,
 ) -> Recorded:
     """Run what is left of a batch for these systems; of a shard what neither its log nor that of the batch holds.
 
-    Raises Unusable before anything is started; Surroundings and Interrupted with the log as far as it came.
+    Raises Unusable before anything is started; EnvironmentFailure and Interrupted with the log as far as it came.
     """
     games = games_of(pack, questions.cases, rules_of(found.batch.job))
-    shard = wished.selection.shard
-    log = log_of(found, shard, wished.accepts_damage)
+    shard = config.selection.shard
+    log = log_of(found, shard, config.accepts_damage)
     _check_trials(found, log)
-    if wished.accepts_damage:
-        wished = _accepting(log, papers_of(found.folder, shard), wished)
+    if config.accepts_damage:
+        config = _accepting(log, batch_files_of(found.folder, shard), config)
     if shard is not None:
-        _check_shared_out(found, shard, systems, wished)
+        _check_shared_out(found, shard, systems, config)
         whole = log_of(found)
-        wished = replace(wished, selection=replace(wished.selection, answered=whole.is_recorded if whole else None))
-    order = _order(found, pack, games, systems, wished, edges, log)
-    ended = record_live(order, log, edges, ANSWERED)
+        config = replace(config, selection=replace(config.selection, answered=whole.is_recorded if whole else None))
+    order = _order(found, pack, games, systems, config, context, log)
+    ended = record_live(order, log, context, ANSWERED)
     now = log_at(order.log) if ended.reason is not None else None
     if now is None:
         return Recorded(0, ended)
@@ -91,40 +103,48 @@ def record_batch(
     return Recorded(now.sessions[-1].trials, ended, len(again), sum(now.error_type(cell) is not None for cell in again))
 
 
-def _accepting(log: TrialLog | None, papers: Papers, wished: Wished) -> Wished:
+def _accepting(log: TrialLog | None, batch_files: BatchFiles, config: BatchRunConfig) -> BatchRunConfig:
     """The same wish, with what was lost to damage run again; without any damage there is nothing to accept."""
-    if log is None or not papers.trace.exists():
-        return replace(wished, accepts_damage=has_bytes(papers.log))
-    damage = damage_of(log, papers.trace)
-    return replace(wished, selection=replace(wished.selection, lost=damage.lost),
-                   accepts_damage=bool(log.harmless or damage.is_unnamed or damage.lost))
+    if log is None or not batch_files.trace.exists():
+        return replace(config, accepts_damage=has_bytes(batch_files.log))
+    damage = damage_of(log, batch_files.trace)
+    return replace(
+        config,
+        selection=replace(config.selection, lost=damage.lost),
+        accepts_damage=bool(log.harmless or damage.is_unnamed or damage.lost),
+    )
 
 
 def _order(
-    found: FoundBatch, pack: Pack, games: Mapping[str, Game], systems: Sequence[str], wished: Wished, edges: Edges,
+    found: FoundBatch,
+    pack: Pack,
+    games: Mapping[str, Game],
+    systems: Sequence[str],
+    config: BatchRunConfig,
+    context: RunContext,
     log: TrialLog | None,
-) -> Order:
+) -> Workload:
     job = found.batch.job
-    papers = papers_of(found.folder, wished.selection.shard)
-    trace = TraceWriter(papers.trace, edges.clock.stamp, accept_damage=wished.accepts_damage)
-    solvers = solvers_of(systems, pack, games, job, edges,
-                         lambda name: recorded_settings(log, name, wished.reruns_changed))
-    players = players_of(solvers, games, trace, Timing(edges.clock, job.limits.timeout_s))
-    return Order(
-        log=papers.log, systems=players, title=TaskName(pack.module, pack.name, pack.version),
+    batch_files = batch_files_of(found.folder, config.selection.shard)
+    trace = TraceWriter(batch_files.trace, context.clock.stamp, accept_damage=config.accepts_damage)
+    solvers = solvers_of(systems, pack, games, job, context,
+                         lambda name: recorded_settings(log, name, config.reruns_changed))
+    players = traced_systems_of(solvers, games, trace, Timing(context.clock, job.limits.timeout_s))
+    return Workload(
+        log=batch_files.log, systems=players, title=TaskName(pack.module, pack.name, pack.version),
         cases=tuple(game.case for game in games.values()), prompts=prompts_of(games), split=_split(job),
-        trials=job.trials, budget=Budget(edges.start, wished.budget_s), timeout_s=job.limits.timeout_s,
-        command=wished.command, selection=wished.selection, rerun_changed=wished.reruns_changed,
-        accept_damage=wished.accepts_damage, adds_systems=True, companion=trace, mend=_mend(wished),
-        without_server=wished.command.without("--models").plus("--offline") if any(map(is_baseline, job.systems))
+        trials=job.trials, budget=Budget(context.start, config.budget_s), timeout_s=job.limits.timeout_s,
+        command=config.command, selection=config.selection, rerun_changed=config.reruns_changed,
+        accept_damage=config.accepts_damage, adds_systems=True, sidecar=trace, mend=_mend(config),
+        without_server=config.command.without("--models").plus("--offline") if any(map(is_baseline, job.systems))
         else None)
 
 
-def _mend(wished: Wished) -> str:
+def _mend(config: BatchRunConfig) -> str:
     """What to do where requests have changed. A shard runs nothing again: the others were asked as before."""
-    again = f"run what changed again with {wished.command.plus('--rebuild')}" if wished.selection.shard is None \
+    again = f"run what changed again with {config.command.plus('--rebuild')}" if config.selection.shard is None \
         else "put back what was changed"
-    return f"{again}, or begin another batch with {another_batch(wished.command)}"
+    return f"{again}, or begin another batch with {another_batch(config.command)}"
 
 
 def _split(job: Job) -> str:
@@ -139,7 +159,7 @@ def _check_trials(found: FoundBatch, log: TrialLog | None) -> None:
                        "another batch with --fresh")
 
 
-def _check_shared_out(found: FoundBatch, shard: Shard, systems: Sequence[str], wished: Wished) -> None:
+def _check_shared_out(found: FoundBatch, shard: Shard, systems: Sequence[str], config: BatchRunConfig) -> None:
     """Raise Unusable where cells were shared out otherwise before, and the batch does not hold the answers yet.
 
     Who runs a cell follows from the number of shards and from all systems, so two shards would ask the same. Of as many
@@ -147,7 +167,7 @@ def _check_shared_out(found: FoundBatch, shard: Shard, systems: Sequence[str], w
     """
     for other in shards_in(found.folder):
         is_own = other == shard
-        log = log_of(found, other, wished.accepts_damage and is_own) if is_own or other.of != shard.of else None
+        log = log_of(found, other, config.accepts_damage and is_own) if is_own or other.of != shard.of else None
         if log is None:
             continue
         new = [name for name in systems if name not in log.planned().systems]

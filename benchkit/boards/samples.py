@@ -1,7 +1,7 @@
 """Sampled cases: what was seen in the order of time, what each system said, and exactly what it was shown.
 
 All of it is taken from the trace, never made anew, and looked through for truth terms: what has one is left out, and
-a warning says so. What does not live here: drawing it (the pages), and which answers count (evaluation.py).
+a warning says so.
 """
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from benchkit.basics.canonical import canonical
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import are, count_of, shown_line
+from benchkit.basics.json_text import canonical
+from benchkit.basics.texts import are, count_of, shown_line
 from benchkit.basics.values import JSON, Case, Cell, Reply
 from benchkit.boards.board_values import (
     Payload,
@@ -24,16 +24,15 @@ from benchkit.boards.board_values import (
     Seen,
     ShownMessage,
 )
-from benchkit.boards.eval_rows import Row
 from benchkit.boards.evaluation import Evaluation, Evidence
 from benchkit.boards.exposure import leaked_terms
 from benchkit.boards.game import observations_in
 from benchkit.boards.pack import Pack
 from benchkit.boards.question_gates import right_word
+from benchkit.boards.scores import ScoreRow
 from benchkit.boards.solver_facts import UNREADABLE
-from benchkit.boards.trace_events import CALL, MESSAGE, RESULT, SYSTEM, USER, Event
-from benchkit.boards.trace_reading import Segment, TraceReader, trace_damage_named_by
-from benchkit.boards.trace_views import opening_of
+from benchkit.boards.trace_events import CALL, MESSAGE, RESULT, SYSTEM, USER, TraceEvent, opening_of
+from benchkit.boards.trace_file import Segment, TraceReader, trace_damage_named_by
 
 MOST_CASES = 6
 TRIAL = 1
@@ -45,7 +44,7 @@ _ROLES = {SYSTEM: "system", USER: "user", MESSAGE: "assistant"}
 class _Told:
     """One system at a sampled case: its row with the number of its line, and its trial (None: there is none)."""
 
-    row: Row
+    row: ScoreRow
     line: int
     output: str | None
     segment: Segment | None
@@ -88,7 +87,7 @@ def readable_word(pack: Pack, case: Case) -> str | None:
 
 
 def _told(
-    line: int, row: Row, evidence: Evidence, offsets: Mapping[Cell, int], reader: TraceReader,
+    line: int, row: ScoreRow, evidence: Evidence, offsets: Mapping[Cell, int], reader: TraceReader,
 ) -> _Told:
     if row.cell not in offsets:
         return _Told(row, line, None, None)
@@ -200,7 +199,7 @@ def _payloads(case: Case, pack: Pack, told: Sequence[_Told]) -> Iterator[Payload
             yield Payload(tuple(systems), messages)
 
 
-def _shown(events: Sequence[Event]) -> Iterator[ShownMessage]:
+def _shown(events: Sequence[TraceEvent]) -> Iterator[ShownMessage]:
     for event in events:
         is_example = event.type == MESSAGE and event.data["request"] is None
         if event.type in (SYSTEM, USER) or is_example:

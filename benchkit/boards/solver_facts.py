@@ -1,7 +1,6 @@
 """What each system took and said: tokens, seconds, words, and how often it says what a baseline says.
 
-One pass over the log, one trial line in memory at a time. What does not live here: what answers are worth
-(standings.py).
+One pass over the log, one trial line in memory at a time.
 """
 from __future__ import annotations
 
@@ -9,12 +8,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from benchkit.basics.names import shown_line
+from benchkit.basics.texts import shown_line
 from benchkit.basics.values import ErrorFacts, Reply, Timings, Usage
-from benchkit.boards.board_values import Agreement, FailedCells, Standing, SystemFacts
-from benchkit.boards.eval_rows import Row, RowError
+from benchkit.boards.board_values import BaselineAgreement, FailedCells, Standing, SystemFacts
 from benchkit.boards.pack import Pack
-from benchkit.boards.usage import NOTHING_USED, Tokens
+from benchkit.boards.scores import RowError, ScoreRow
+from benchkit.boards.usage import NOTHING_USED, TokenUse
 from benchkit.recordings.converting import session_facts
 from benchkit.reports.speed import latency_columns, token_sums
 from benchkit.statistics.figures import figure
@@ -44,14 +43,14 @@ class Gathered:
     `words` is what each answer said, by (case, trial); `unread` with which kinds of error the pack could not read some.
     """
 
-    used: Tokens = NOTHING_USED
+    used: TokenUse = NOTHING_USED
     trials: list[TrialFacts] = field(default_factory=list)
     words: dict[tuple[str, int], str] = field(default_factory=dict)
     repeated: int = 0
     unread: list[str] = field(default_factory=list)
 
 
-def gather(log: TrialLog, pack: Pack, used: Mapping[str, Tokens]) -> dict[str, Gathered]:
+def gather(log: TrialLog, pack: Pack, used: Mapping[str, TokenUse]) -> dict[str, Gathered]:
     """What the log says of each system of its plan, beside what it used, by the trace."""
     found: dict[str, Gathered] = {name: Gathered(used.get(name, NOTHING_USED)) for name in log.planned().systems}
     for line, _place in log.lines_that_count():
@@ -61,7 +60,11 @@ def gather(log: TrialLog, pack: Pack, used: Mapping[str, Tokens]) -> dict[str, G
 
 
 def facts_of(
-    gathered: Mapping[str, Gathered], log: TrialLog, rows: Iterable[Row], ranking: Sequence[Standing], geometry: str,
+    gathered: Mapping[str, Gathered],
+    log: TrialLog,
+    rows: Iterable[ScoreRow],
+    ranking: Sequence[Standing],
+    geometry: str,
 ) -> tuple[SystemFacts, ...]:
     """The facts of each system, in the order of the ranking."""
     incomplete: dict[str, Counter[str]] = defaultdict(Counter)
@@ -89,7 +92,7 @@ def _failed_cells(failed: Mapping[RowError, Sequence[str]]) -> Iterator[FailedCe
         yield FailedCells(error.type, error.message, tuple(cells))
 
 
-def agreements_of(gathered: Mapping[str, Gathered], ranking: Sequence[Standing]) -> tuple[Agreement, ...]:
+def agreements_of(gathered: Mapping[str, Gathered], ranking: Sequence[Standing]) -> tuple[BaselineAgreement, ...]:
     """How often each system that is no baseline says the word of each baseline that does not see the truth."""
     return tuple(
         _agreement(one.system, other.system, gathered)
@@ -97,10 +100,10 @@ def agreements_of(gathered: Mapping[str, Gathered], ranking: Sequence[Standing])
         for other in ranking if other.is_baseline and not other.sees_truth)
 
 
-def _agreement(system: str, baseline: str, gathered: Mapping[str, Gathered]) -> Agreement:
+def _agreement(system: str, baseline: str, gathered: Mapping[str, Gathered]) -> BaselineAgreement:
     said, other = gathered[system].words, gathered[baseline].words
     both = said.keys() & other.keys()
-    return Agreement(system, baseline, sum(said[cell] == other[cell] for cell in both), len(both))
+    return BaselineAgreement(system, baseline, sum(said[cell] == other[cell] for cell in both), len(both))
 
 
 def _add(found: Gathered, line: TrialLine, log: TrialLog, pack: Pack) -> None:

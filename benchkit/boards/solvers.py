@@ -1,26 +1,151 @@
-"""Who answers on a board: the baselines of its pack, and any system that bench.py can ask, each as a player.
-
-What does not live here: playing (playing.py), and how a system is found by its name (systems/loading.py).
-"""
+"""Who answers on a board: the baselines of its pack, and any other system, each with the secrets it may have."""
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from benchkit.basics.errors import Unusable
-from benchkit.basics.names import shown_line
-from benchkit.basics.values import JSON, Case
-from benchkit.boards.baseline_solvers import baseline_solver
-from benchkit.boards.env_file import read_env_file
+from benchkit.basics.errors import EnvironmentFailure, TrialError, Unusable
+from benchkit.basics.texts import MARK, encoding_fault, shown_line
+from benchkit.basics.values import JSON, Case, Reply, Request
 from benchkit.boards.game import Game
 from benchkit.boards.job import Job
-from benchkit.boards.pack import Pack
-from benchkit.boards.playing import Player, Timing, Trace
-from benchkit.running.live import Edges
+from benchkit.boards.pack import Pack, PackBaseline
+from benchkit.boards.playing import Timing, Trace, TracedSystem
+from benchkit.disk.whole_files import read_whole, shown_path
+from benchkit.running.live import RunContext
 from benchkit.systems.loading import is_baseline, load_system, split_name
-from benchkit.systems.system import System, SystemOptions
+from benchkit.systems.system import Loaded, System, SystemOptions
+
+MOST_BYTES = 64 * 1024
+TOGETHER = (("OPENAI_BASE_URL", "OPENAI_API_KEY"),)
+"""An address, and the key that belongs to it: one of the file never meets one of the environment."""
+_LINE = re.compile(r"(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]{0,99})[ \t]*=[ \t]*(.*)")
+_COMMENT_BEHIND = re.compile(r"[ \t]+#.*")
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """Values by name; they do not show when this is printed."""
+
+    values: Mapping[str, str] = field(repr=False)
+
+    def beside(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """Those that the environment does not have: what is set there already holds.
+
+        An address that stands here with its key is taken with it or not at all: no key goes to another host.
+        """
+        taken = {name: value for name, value in self.values.items() if name not in environment}
+        for address, key in TOGETHER:
+            if address in self.values and key in self.values:
+                if address not in environment:
+                    taken[key] = self.values[key]
+                elif environment[address] != self.values[address]:
+                    taken.pop(key, None)
+        return taken
+
+
+def read_env_file(path: Path) -> Secrets:
+    """The values of a file. Raises EnvironmentFailure if it is missing, Unusable with file and line."""
+    if not path.exists():
+        raise EnvironmentFailure(
+            f"{shown_path(path)}: the job's env_file is not there, and a chosen system may need it; "
+            "write it (KEY=VALUE lines), or choose baselines only with --offline"
+        )
+    data = read_whole(path, MOST_BYTES)
+    fault = encoding_fault(data.removeprefix(MARK))
+    if fault:
+        raise Unusable(f"{shown_path(path)}: {fault}")
+    try:
+        return parse_env(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        number = data.count(b"\n", 0, error.start) + 1
+        raise Unusable(f"{shown_path(path)}, line {number}: it is not UTF-8") from None
+    except ValueError as error:
+        raise Unusable(f"{shown_path(path)}, {error}") from None
+
+
+def parse_env(text: str) -> Secrets:
+    """The values of KEY=VALUE lines: comments, empty lines, `export` and quotes are known, `$` is a letter.
+
+    A name that stands twice has its last value. Raises ValueError(`line 3: ...`), never with a value in it.
+    """
+    found: dict[str, str] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        stripped = line.strip()
+        if not stripped or stripped.startswith("#"):
+            continue
+        match = _LINE.fullmatch(stripped)
+        if match is None:
+            raise ValueError(f"line {number}: it is not KEY=VALUE")
+        name, value = match.groups()
+        found[name] = _value(value, f"line {number}: the value of {name}")
+    return Secrets(found)
+
+
+def _value(text: str, place: str) -> str:
+    value = _unquoted(text, place) if text[:1] in ("'", '"') else _COMMENT_BEHIND.sub("", text).strip()
+    # a key with a line break or a typographic quote in it fails in a header, far from here
+    if not all(" " <= letter <= "~" for letter in value):
+        raise ValueError(f"{place} holds something else than printable ASCII")
+    return value
+
+
+def _unquoted(text: str, place: str) -> str:
+    end = text.find(text[0], 1)
+    behind = text[end + 1:].strip()
+    if end < 0 or (behind and not behind.startswith("#")):
+        raise ValueError(f"{place} begins with a quote and does not end with it")
+    return text[1:end]
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineSolver:
+    """A baseline as a System. It is handed the payload, or the whole case where the pack lets it see the truth."""
+
+    baseline: PackBaseline
+    cases: Mapping[str, Case]
+    geometry: str
+
+    def open(self) -> Mapping[str, JSON]:
+        """No server."""
+        return {"server": None, "server_version": None}
+
+    def settings(self) -> Mapping[str, JSON]:
+        """The digest of the function's source text: another rule is another system."""
+        return {"baseline_sha256": self.baseline.source_sha256}
+
+    def warm(self) -> Loaded:
+        """Nothing to load."""
+        return Loaded(load_s=0.0)
+
+    def answer(self, request: Request) -> Reply:
+        """The function's text for the conversation so far. An exception in it is a ServerError of this trial."""
+        try:
+            handed = self.baseline.handed(self.cases[request.case], self.geometry)
+            text = self.baseline.answer(handed, request.seed, request.messages)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise TrialError("ServerError", f"the baseline raised {type(error).__name__}") from error
+        if not isinstance(text, str):
+            raise TrialError("BadReply", f"the baseline gave {type(text).__name__}, not text")
+        if any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise TrialError("BadReply", "the baseline gave a text with a lone surrogate")
+        return Reply(output=text)
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def baseline_solver(pack: Pack, name: str, cases: Iterable[Case], geometry: str) -> BaselineSolver:
+    """The pack's baseline of that name (without `baselines:`). Raises Unusable with the list."""
+    if name not in pack.baselines:
+        known = ", ".join(sorted(pack.baselines)) or "none"
+        raise Unusable(f"baselines:{shown_line(name, 60)}: pack {pack.module} has no such baseline; there are {known}")
+    return BaselineSolver(pack.baselines[name], {case.id: case for case in cases}, geometry)
 
 
 def chosen_systems(job: Job, models: str | None, offline: bool) -> tuple[str, ...]:
@@ -50,35 +175,35 @@ def named_in(job: Job, key: str = "systems") -> str:
 def take_env_file(job: Job, systems: Iterable[str], environment: MutableMapping[str, str] | None = None) -> None:
     """Put the values of the job's env_file into the environment, if one of the systems may need them.
 
-    What is set there already holds. Raises Surroundings where the file is missing, Unusable for a bad line.
+    What is set there already holds. Raises EnvironmentFailure where the file is missing, Unusable for a bad line.
     """
     if job.env_file is not None and not all(map(is_baseline, systems)):
         target = os.environ if environment is None else environment
         target.update(read_env_file(Path(job.env_file)).beside(target))
 
 
-def check_systems(names: Sequence[str], pack: Pack, job: Job, edges: Edges) -> None:
+def check_systems(names: Sequence[str], pack: Pack, job: Job, context: RunContext) -> None:
     """Raise Unusable for a system that cannot be made, before anything is begun for it."""
     for name in names:
-        _solver(name, pack, (), job, options_of(edges, ()), edges.folders).close()
+        _solver(name, pack, (), job, options_of(context, ()), context.folders).close()
 
 
 def solvers_of(
-    names: Sequence[str], pack: Pack, games: Mapping[str, Game], job: Job, edges: Edges,
+    names: Sequence[str], pack: Pack, games: Mapping[str, Game], job: Job, context: RunContext,
     recorded: Callable[[str], Mapping[str, JSON] | None],
 ) -> dict[str, System]:
     """The systems of these names, made and not opened. `recorded` gives what a log holds of one. Raises Unusable."""
     cases = tuple(game.case for game in games.values())
-    options = options_of(edges, cases)
-    return {name: _solver(name, pack, cases, job, replace(options, recorded=recorded(name)), edges.folders)
+    options = options_of(context, cases)
+    return {name: _solver(name, pack, cases, job, replace(options, recorded=recorded(name)), context.folders)
             for name in names}
 
 
-def players_of(
+def traced_systems_of(
     solvers: Mapping[str, System], games: Mapping[str, Game], trace: Trace, timing: Timing,
 ) -> dict[str, System]:
     """The same systems, each playing the games with every word in the trace."""
-    return {name: Player(solver, name, games, trace, timing) for name, solver in solvers.items()}
+    return {name: TracedSystem(solver, name, games, trace, timing) for name, solver in solvers.items()}
 
 
 def _solver(
@@ -89,6 +214,8 @@ def _solver(
     return load_system(name, options, folders, named_in(job) if name in job.systems else "--models")
 
 
-def options_of(edges: Edges, cases: tuple[Case, ...]) -> SystemOptions:
+def options_of(context: RunContext, cases: tuple[Case, ...]) -> SystemOptions:
     """What a board hands to a system."""
-    return SystemOptions(clock=edges.clock, stop=edges.stop, say=edges.say, task=None, cases=cases, has_flags=False)
+    return SystemOptions(
+        clock=context.clock, stop=context.stop, say=context.say, task=None, cases=cases, has_flags=False
+    )

@@ -7,7 +7,6 @@ when one of the hard gates did not hold. Incomplete cells are read in three ways
 interval reaches from the low end over the worst to the high end over the best. The order is by the worst reading.
 Ranks compare case by case: an answer is worth its capability if every hard gate held, else 0, so that no case's value
 depends on another case; pairs are tested by sign flips with incomplete cells against the winner, Holm-corrected.
-What does not live here: judging (evaluation.py), and the formulas (statistics/).
 """
 from __future__ import annotations
 
@@ -18,8 +17,8 @@ from fractions import Fraction
 from typing import cast
 
 from benchkit.boards.board_values import GateStatus, Readings, Standing, TrackRow, TrackSection
-from benchkit.boards.eval_rows import Row
 from benchkit.boards.pack import Pack, Track
+from benchkit.boards.scores import ScoreRow
 from benchkit.statistics.figures import figure
 from benchkit.statistics.intervals import Headline, case_wilson, clopper_pearson, headline_over_cases
 from benchkit.statistics.paired import OpenValue
@@ -30,7 +29,7 @@ ZERO = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
-class CaseTally:
+class CaseScores:
     """One system at one case under one measure: the sum over its judged answers, and how many cells there are."""
 
     total: Fraction
@@ -63,12 +62,12 @@ class Record:
     """All rows of one system, by case."""
 
     system: str
-    rows: Mapping[str, Sequence[Row]]
+    rows: Mapping[str, Sequence[ScoreRow]]
 
-    def tallies(self, worth: Callable[[Row], Fraction]) -> dict[str, CaseTally]:
+    def tallies(self, worth: Callable[[ScoreRow], Fraction]) -> dict[str, CaseScores]:
         """By case, what its judged answers are worth, each from 0 to 1."""
-        return {case: CaseTally(sum((worth(row) for row in rows if row.error is None), ZERO),
-                                sum(row.error is None for row in rows), len(rows))
+        return {case: CaseScores(sum((worth(row) for row in rows if row.error is None), ZERO),
+                                 sum(row.error is None for row in rows), len(rows))
                 for case, rows in self.rows.items()}
 
     @property
@@ -87,9 +86,9 @@ class Record:
         return sum(row.error is None and not row.held for rows in self.rows.values() for row in rows)
 
 
-def records_of(rows: Iterable[Row]) -> dict[str, Record]:
+def records_of(rows: Iterable[ScoreRow]) -> dict[str, Record]:
     """The rows by system and case, in the order in which they come."""
-    found: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[str, dict[str, list[ScoreRow]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         found[row.cell.system][row.cell.case].append(row)
     return {system: Record(system, dict(cases)) for system, cases in found.items()}
@@ -176,7 +175,7 @@ def _track_row(record: Record, track: Track) -> TrackRow:
     return TrackRow(record.system, share, below, record.judged, record.planned - record.judged)
 
 
-def _completed(tallies: Sequence[CaseTally]) -> Fraction | None:
+def _completed(tallies: Sequence[CaseScores]) -> Fraction | None:
     judged = [tally.completed for tally in tallies if tally.judged]
     return sum(judged, ZERO) / len(judged) if judged else None
 
@@ -192,7 +191,7 @@ def _of_kind(pack: Pack, kind: str) -> list[Track]:
     return [track for track in pack.tracks if track.kind == kind]
 
 
-def _mean(row: Row, tracks: Sequence[Track]) -> Fraction:
+def _mean(row: ScoreRow, tracks: Sequence[Track]) -> Fraction:
     return sum((Fraction(row.value(track.name) or 0) for track in tracks), ZERO) / len(tracks)
 
 

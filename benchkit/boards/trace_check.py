@@ -5,8 +5,7 @@ A segment without a trial line is abandoned (a kill or a signal came before the 
 its session: a session ends with it. Any other had a line once: its answer was taken out of the log, a violation.
 A trial whose line comes into the log while this looks is neither: the next look finds it. A segment is lost if its
 trial line fell to damage that the log names, or if it did so itself and its cell was asked again.
-In memory are one segment, and some 700 bytes for each trial line. What does not live here: the invariants of one trial
-(trace_invariants.py), damage and shapes of events (trace_reading.py).
+In memory are one segment, and some 700 bytes for each trial line.
 """
 from __future__ import annotations
 
@@ -15,21 +14,10 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchkit.basics.names import are, count_of, shown_line
+from benchkit.basics.texts import are, count_of, shown_line
 from benchkit.basics.values import JSON, Cell
-from benchkit.boards.trace_events import SegmentKey
-from benchkit.boards.trace_invariants import (
-    LINES,
-    PLAYED,
-    SEGMENTS,
-    SEQ,
-    TIMES,
-    Due,
-    due_of,
-    gaps_in,
-    violations_of,
-)
-from benchkit.boards.trace_reading import (
+from benchkit.boards.trace_events import SegmentKey, outcomes_in
+from benchkit.boards.trace_file import (
     MEND,
     MEND_DAMAGE,
     FoundDamage,
@@ -39,9 +27,21 @@ from benchkit.boards.trace_reading import (
     trace_size,
     trial_keys,
 )
-from benchkit.boards.trace_replay import SHOWN, Asked, played_otherwise
-from benchkit.boards.trace_views import outcomes_in
-from benchkit.boards.usage import NOTHING_USED, Tokens, tokens_of
+from benchkit.boards.trace_invariants import (
+    LINES,
+    PLAYED,
+    SEGMENTS,
+    SEQ,
+    SHOWN,
+    TIMES,
+    Asked,
+    ExpectedTrial,
+    due_of,
+    gaps_in,
+    played_otherwise,
+    violations_of,
+)
+from benchkit.boards.usage import NOTHING_USED, TokenUse, tokens_of
 from benchkit.systems.loading import is_baseline
 from benchkit.trial_log.lines import SystemLine, TrialLine
 from benchkit.trial_log.reader import TrialLog, read_log
@@ -79,7 +79,7 @@ class Verification:
     exposed_count: int = 0
     lost: int = 0
     is_damaged: bool = False
-    used: Mapping[str, Tokens] = field(default_factory=dict)
+    used: Mapping[str, TokenUse] = field(default_factory=dict)
 
     @property
     def is_consistent(self) -> bool:
@@ -128,7 +128,7 @@ class _Findings:
     exposed: list[Violation] = field(default_factory=list)
     exposed_count: int = 0
     last_at: dict[str, str] = field(default_factory=dict)
-    used: dict[str, Tokens] = field(default_factory=dict)
+    used: dict[str, TokenUse] = field(default_factory=dict)
 
     def add(self, invariant: str, place: str, what: str) -> None:
         self.count += 1
@@ -225,13 +225,13 @@ def place_of(key: SegmentKey) -> str:
             f"{key.attempt} in session {key.session}")
 
 
-def _due_of(log: TrialLog, findings: _Findings) -> dict[SegmentKey, Due]:
+def _due_of(log: TrialLog, findings: _Findings) -> dict[SegmentKey, ExpectedTrial]:
     """What every trial line that counts says, with the settings that held when it was written.
 
     The findings then know the sessions of the log, how many of their lines are lost, and where the trace has damage
     that is named the attempts that gave way to a later one.
     """
-    due: dict[SegmentKey, Due] = {}
+    due: dict[SegmentKey, ExpectedTrial] = {}
     # where the line that had them first is lost, those of later on
     settings: dict[str, Mapping[str, JSON]] = dict(log.settings)
     same: dict[str, str] = {}  # each name once in memory, however many lines repeat it
@@ -257,7 +257,7 @@ def _due_of(log: TrialLog, findings: _Findings) -> dict[SegmentKey, Due]:
 
 
 def _hold_against_question(
-    segment: Segment, asked: Asked, line: Due | None, findings: _Findings, *, is_sound: bool,
+    segment: Segment, asked: Asked, line: ExpectedTrial | None, findings: _Findings, *, is_sound: bool,
 ) -> None:
     """Look at what a trial was shown, and play it again where all else of it holds: else that says nothing new."""
     game = asked.game_of(segment, line.request if line else None, line.settings if line else {})
@@ -270,7 +270,7 @@ def _hold_against_question(
         findings.is_exposed(place, what)
 
 
-def _take(segment: Segment, due: dict[SegmentKey, Due], findings: _Findings) -> None:
+def _take(segment: Segment, due: dict[SegmentKey, ExpectedTrial], findings: _Findings) -> None:
     place = place_of(segment.key)
     findings.goes_on(segment.key.session)
     line = due.pop(segment.key, None)

@@ -1,21 +1,18 @@
-"""The events of a trace: everything that a solver was shown, said and bought in one trial, and how the trial ended.
-
-One line an event, canonical and closed by `sum` as in the trial log. The wire form stands only here, and so does the
-table of what `data` holds for each type; a type that is not in it is refused. A key that a later kit adds is passed
-over. What does not live here: files (trace_file.py, trace_reading.py), and what events amount to (trace_views.py).
-"""
+"""The events of a trace: all that a solver was shown, said and bought in one trial, and what they amount to."""
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from benchkit.basics.canonical import close_line
 from benchkit.basics.errors import ERROR_TYPES
 from benchkit.basics.fields import Fields
-from benchkit.basics.values import JSON, Cell, Timings, Usage
-from benchkit.boards.pack import GEOMETRIES
+from benchkit.basics.json_text import close_line
+from benchkit.basics.values import JSON, Cell, ErrorFacts, Failure, Message, Outcome, Reply, Timings, Usage
+from benchkit.boards.game import PromptState, observations_in
+from benchkit.boards.pack import GEOMETRIES, Step
 from benchkit.trial_log.lines import MOST_ATTEMPTS, MOST_CELLS
+from benchkit.trial_log.parts import timings_of, usage_of
 
 EVENT_START = b'{"attempt":'
 """So every event begins, and with it every trace: keys are sorted."""
@@ -117,7 +114,7 @@ class SegmentKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class TraceEvent:
     """One event. `seq` counts from 0 in its segment; `step` is the solver's message it leads to or follows, from 1
     (0 at the start); `at` is a time in UTC.
     """
@@ -131,7 +128,7 @@ class Event:
     data: Mapping[str, Any]
 
 
-def event_bytes(event: Event) -> bytes:
+def event_bytes(event: TraceEvent) -> bytes:
     r"""The whole line as it stands in the trace, "\n" included. Raises ValueError for a value that JSON cannot say."""
     key = event.key
     return close_line({
@@ -141,7 +138,7 @@ def event_bytes(event: Event) -> bytes:
     })
 
 
-def event_of(value: JSON) -> Event:
+def event_of(value: JSON) -> TraceEvent:
     """The event with these fields. Raises ValueError naming the field that is missing or wrong, or an unknown type."""
     values = Fields(value)
     if values.integer("v") != _VERSION:
@@ -150,7 +147,7 @@ def event_of(value: JSON) -> Event:
     data = values.mapping("data")
     _check_data(kind, data)
     cell = Cell(values.name("solver"), values.name("case"), values.integer("trial", 1, MOST_CELLS))
-    return Event(
+    return TraceEvent(
         SegmentKey(values.hex_digits("session", 16), cell, values.integer("attempt", 1, MOST_ATTEMPTS)),
         values.integer("seq"), values.stamp("ts"), values.one_of("geometry", GEOMETRIES),
         values.integer("step", 0, _MOST_STEPS), kind, data)
@@ -161,3 +158,73 @@ def _check_data(kind: str, data: Mapping[str, JSON]) -> None:
         if name not in data or not _HOLDS[wanted](data[name]):
             found = "is not" if name in data else "is missing; it must be"
             raise ValueError(f'field "data.{name}" of {kind} {found} {wanted}')
+
+
+_ROLES = {SYSTEM: "system", USER: "user", MESSAGE: "assistant"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request as the events rebuild it: the messages the solver could see, and the event that came of them."""
+
+    messages: tuple[Message, ...]
+    event: TraceEvent
+
+
+def opening_of(events: Sequence[TraceEvent]) -> PromptState | None:
+    """What the trial opened with; None where that event is not the first."""
+    if not events or events[0].type != START:
+        return None
+    data = events[0].data
+    return PromptState(data["payload"], data["schema"], data["tools"], data["prices"])
+
+
+def sent_in(events: Sequence[TraceEvent]) -> Iterator[Sent]:
+    """Every request of the trial, rebuilt from the events before its reply (or what came in its place)."""
+    talk: list[Message] = []
+    for event in events:
+        if _is_of_request(event):
+            yield Sent(tuple(talk), event)
+        if event.type in _ROLES:
+            talk.append({"role": _ROLES[event.type], "content": event.data["text"]})
+
+
+def shown_in(events: Sequence[TraceEvent]) -> tuple[Message, ...]:
+    """What the solver was shown, its own messages left out: where leaks are looked for, and what a page may show."""
+    return tuple({"role": _ROLES[event.type], "content": event.data["text"]} for event in events
+                 if event.type in _ROLES and not _is_of_request(event))
+
+
+def said_in(events: Sequence[TraceEvent]) -> tuple[str, ...]:
+    """The solver's messages in order; the last is its answer, if the trial did not end in an error."""
+    return tuple(event.data["text"] for event in events if event.type == MESSAGE and _is_of_request(event))
+
+
+def steps_in(events: Sequence[TraceEvent]) -> tuple[Step, ...]:
+    """The steps that judges read: what was handed, then each message before the last with what it brought."""
+    opening = opening_of(events)
+    calls = {event.data["call_id"]: event.data["arguments"] for event in events if event.type == CALL}
+    bought = (Step(calls[event.data["call_id"]], tuple(event.data["observation"]), event.data["cost"],
+                   event.data["grounded"], event.data["error"])
+              for event in events if event.type == RESULT and event.data["call_id"] in calls)
+    return (Step(None, observations_in(opening.payload if opening else None)), *bought)
+
+
+def outcomes_in(events: Sequence[TraceEvent]) -> tuple[Outcome, ...]:
+    """What each step of the trial brought and took in the end; requests that were sent again are its `retries`."""
+    last = {event.step: event for event in events if _is_of_request(event)}
+    return tuple(map(_outcome, last.values()))
+
+
+def _is_of_request(event: TraceEvent) -> bool:
+    """Whether it came of a request, well or ill; an example that stands in the prompt did not."""
+    return event.type == ATTEMPT or (event.type == MESSAGE and event.data["request"] is not None)
+
+
+def _outcome(event: TraceEvent) -> Outcome:
+    data, fields = event.data, Fields(event.data, "data")
+    if event.type == ATTEMPT:
+        facts = ErrorFacts(data["error"], data["message"], data["text"])
+        return Failure(facts, data["latency_s"], data["retries"], data["waited_s"])
+    return Reply(data["text"], data["finish"], data["reasoning"], usage_of(fields.inner("usage")),
+                 timings_of(fields.inner("timings")), data["latency_s"], data["retries"], data["waited_s"])

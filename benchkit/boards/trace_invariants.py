@@ -1,18 +1,18 @@
-"""The invariants of a trace: each is one small function over the events of one trial and what its trial line says.
-
-Together they say: the model could see it if and only if it was logged, and what was judged and billed is what
-happened. What does not live here: reading the log and the trace (trace_check.py).
-"""
+"""The invariants of a trace: small functions over the events of one trial, its trial line, and its question."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
-from benchkit.basics.canonical import short_digest, text_digest
-from benchkit.basics.names import count_of, shown_line
-from benchkit.basics.values import JSON, Failure
-from benchkit.boards.sums import Bill, bill_of
+from benchkit.basics.errors import Unusable
+from benchkit.basics.json_text import canonical, request_of, short_digest, text_digest
+from benchkit.basics.texts import count_of, shown_line
+from benchkit.basics.values import JSON, Case, Failure, Message
+from benchkit.boards.exposure import leaked_terms, text_of, untimely
+from benchkit.boards.game import Game, GameRules, game_of, observations_in, play
+from benchkit.boards.pack import Pack, Turn
+from benchkit.boards.playing import result_data
 from benchkit.boards.trace_events import (
     ATTEMPT,
     CALL,
@@ -23,9 +23,15 @@ from benchkit.boards.trace_events import (
     START,
     SYSTEM,
     USER,
-    Event,
+    TraceEvent,
+    opening_of,
+    outcomes_in,
+    said_in,
+    sent_in,
+    shown_in,
 )
-from benchkit.boards.trace_views import opening_of, outcomes_in, said_in, sent_in
+from benchkit.boards.trace_file import Segment
+from benchkit.boards.usage import Bill, bill_of
 from benchkit.trial_log.lines import TrialLine
 from benchkit.trial_log.parts import fields_of_timings, fields_of_usage
 
@@ -44,7 +50,7 @@ _TINY = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class ExpectedTrial:
     """What a trial line says that its segment must agree with.
 
     `text` and `bill` are digests: of the output or what came of one, and of what the trial took.
@@ -57,13 +63,13 @@ class Due:
     settings: Mapping[str, JSON]
 
 
-def due_of(line: TrialLine, settings: Mapping[str, JSON]) -> Due:
+def due_of(line: TrialLine, settings: Mapping[str, JSON]) -> ExpectedTrial:
     """What a trial line says, and the settings of its system that held when it was written."""
     outcome, bill = line.outcome, bill_of([line.outcome])
     if isinstance(outcome, Failure):
         error = outcome.error
-        return Due(line.request, _digest(error.partial), error.type, _bill_digest(bill, True), settings)
-    return Due(line.request, _digest(outcome.output), None, _bill_digest(bill, False), settings)
+        return ExpectedTrial(line.request, _digest(error.partial), error.type, _bill_digest(bill, True), settings)
+    return ExpectedTrial(line.request, _digest(outcome.output), None, _bill_digest(bill, False), settings)
 
 
 def _digest(text: str | None) -> str:
@@ -77,19 +83,19 @@ def _bill_digest(bill: Bill, is_failure: bool) -> str:
     return short_digest([usage, timings, bill.latency_s, bill.retries, bill.waited_s])
 
 
-def violations_of(events: Sequence[Event], due: Due) -> Iterator[tuple[str, str]]:
+def violations_of(events: Sequence[TraceEvent], due: ExpectedTrial) -> Iterator[tuple[str, str]]:
     """(invariant, what was found) of every violation in the segment of a trial line."""
     for invariant, check in _CHECKS.items():
         for what in check(events, due):
             yield invariant, what
 
 
-def _closed(events: Sequence[Event], due: Due) -> Iterator[str]:
+def _closed(events: Sequence[TraceEvent], due: ExpectedTrial) -> Iterator[str]:
     if events[-1].type != END:
         yield "its segment is not closed"
 
 
-def gaps_in(events: Sequence[Event], due: Due | None = None) -> Iterator[str]:
+def gaps_in(events: Sequence[TraceEvent], due: ExpectedTrial | None = None) -> Iterator[str]:
     """Where `seq` has a gap."""
     expected = 0
     for event in events:
@@ -98,7 +104,7 @@ def gaps_in(events: Sequence[Event], due: Due | None = None) -> Iterator[str]:
         expected = event.seq + 1
 
 
-def _order(events: Sequence[Event], due: Due) -> Iterator[str]:
+def _order(events: Sequence[TraceEvent], due: ExpectedTrial) -> Iterator[str]:
     kinds = [event.type for event in events]
     if kinds[0] != START or kinds.count(START) != 1:
         yield f"it does not begin with the one {START}"
@@ -114,14 +120,14 @@ def _order(events: Sequence[Event], due: Due) -> Iterator[str]:
         heard += event.type == MESSAGE and event.data["request"] is not None
 
 
-def _step_of(event: Event, heard: int) -> int:
+def _step_of(event: TraceEvent, heard: int) -> int:
     if event.type == START:
         return 0
     is_about_the_last = event.type in (CALL, RESULT) or (event.type == END and event.data["ended"] != "error")
     return heard if is_about_the_last else heard + 1
 
 
-def _calls(events: Sequence[Event], due: Due) -> Iterator[str]:
+def _calls(events: Sequence[TraceEvent], due: ExpectedTrial) -> Iterator[str]:
     for before, event in pairwise(events):
         call_id = shown_line(str(event.data.get("call_id")), 20)
         if event.type == RESULT and (before.type != CALL or before.data["call_id"] != event.data["call_id"]):
@@ -134,7 +140,7 @@ def _calls(events: Sequence[Event], due: Due) -> Iterator[str]:
             yield f"the message of step {before.step} is neither a call nor the last"
 
 
-def _requests(events: Sequence[Event], due: Due) -> Iterator[str]:
+def _requests(events: Sequence[TraceEvent], due: ExpectedTrial) -> Iterator[str]:
     opening = opening_of(events)
     if opening is None:
         return  # named by the order already, and nothing can be rebuilt
@@ -155,7 +161,7 @@ def _requests(events: Sequence[Event], due: Due) -> Iterator[str]:
         yield f"its first request is {first or 'missing'}, and that of its trial line {due.request}"
 
 
-def _costs(events: Sequence[Event], due: Due) -> Iterator[str]:
+def _costs(events: Sequence[TraceEvent], due: ExpectedTrial) -> Iterator[str]:
     end, opening = events[-1], opening_of(events)
     spent = sum(event.data["cost"] for event in events if event.type == RESULT)
     if end.type == END and abs(end.data["cost"] - spent) > _TINY:
@@ -169,7 +175,7 @@ def _costs(events: Sequence[Event], due: Due) -> Iterator[str]:
         yield "tokens, seconds or retries of its steps do not add up to those of its trial line"
 
 
-def _answer(events: Sequence[Event], due: Due) -> Iterator[str]:
+def _answer(events: Sequence[TraceEvent], due: ExpectedTrial) -> Iterator[str]:
     said, end = said_in(events), events[-1]
     errors = [event.data["type"] for event in events if event.type == ERROR]
     if errors != ([] if due.error is None else [due.error]):
@@ -184,7 +190,108 @@ def _answer(events: Sequence[Event], due: Due) -> Iterator[str]:
         yield f"its end says {end.data['ended']}, and its trial line has {due.error or 'an answer'}"
 
 
-_CHECKS: Mapping[str, Callable[[Sequence[Event], Due], Iterator[str]]] = {
+_CHECKS: Mapping[str, Callable[[Sequence[TraceEvent], ExpectedTrial], Iterator[str]]] = {
     SEGMENTS: _closed, SEQ: gaps_in, ORDER: _order, CALLS: _calls, REQUESTS: _requests, COSTS: _costs,
     ANSWER: _answer,
 }
+
+
+SHOWN = "nothing that a solver is shown tells the truth, or is later than now"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The questions of a batch, by case id, and how they are asked. Games are made when they are first needed."""
+
+    pack: Pack
+    cases: Mapping[str, Case]
+    rules: GameRules
+    _games: dict[str, Game | None] = field(default_factory=dict, repr=False)
+
+    def game_of(self, segment: Segment, request: str | None, settings: Mapping[str, JSON]) -> Game | None:
+        """The game that a trial played; None if that was another question, or the pack makes none of it any more.
+
+        `request` and `settings` are those of its trial line; without one it is told by what it opens with.
+        """
+        game = self._game(segment.key.cell.case)
+        if game is None:
+            return None
+        if request is None:
+            opening = opening_of(segment.events)
+            return game if opening is not None and canonical(opening.parts) == canonical(game.opening.parts) else None
+        return game if request == request_of(game.prompt.ask, settings, segment.key.cell.seed) else None
+
+    def _game(self, name: str) -> Game | None:
+        if name not in self._games:
+            try:
+                self._games[name] = game_of(self.pack, self.cases[name], self.rules) if name in self.cases else None
+            except Unusable:
+                self._games[name] = None
+        return self._games[name]
+
+    def exposed_in(self, segment: Segment, game: Game) -> Iterator[str]:
+        """What a trial was shown and must not be. Raises Unusable where the pack cannot say what must not be shown."""
+        opening = opening_of(segment.events)
+        results = [event.data for event in segment.events if event.type == RESULT]
+        shown = text_of([opening.parts if opening else None, list(shown_in(segment.events)), *results])
+        for term in leaked_terms(self.pack, game.case, shown):
+            yield f"it was shown {shown_line(term, 100)!r}, which tells the truth"
+        if self.pack.is_timed:
+            seen = [*observations_in(opening.payload if opening else None),
+                    *(one for data in results for one in data["observation"])]
+            yield from (f"it was shown that {what}" for what in untimely(seen))
+
+
+class _OverError(Exception):
+    """The trial has no further message."""
+
+
+@dataclass(slots=True)
+class _Replay:
+    """One trial, played again: what its events say of each step, and what was found to differ."""
+
+    said: Sequence[str]
+    sent: Mapping[int, Sequence[Message]]
+    results: Sequence[Mapping[str, JSON]]
+    found: list[str] = field(default_factory=list)
+
+    def say(self, number: int, talk: Sequence[Message]) -> str:
+        if number in self.sent and list(self.sent[number]) != [dict(message) for message in talk]:
+            self.found.append(f"what it was shown at step {number} is not what its question gives")
+        if number > len(self.said):
+            raise _OverError
+        return self.said[number - 1]
+
+    def note(self, number: int, said: str, turn: Turn) -> None:
+        if number > len(self.results):
+            return  # every call has a result, or that is another violation
+        kept = self.results[number - 1]
+        wrong = [name for name, value in result_data("", turn).items()
+                 if name != "call_id" and canonical(value) != canonical(kept.get(name))]
+        if wrong:
+            self.found.append(f"{', '.join(wrong)} of result {shown_line(str(kept['call_id']), 20)} "
+                              f"{'is' if len(wrong) == 1 else 'are'} not what turn gives")
+
+
+def played_otherwise(segment: Segment, game: Game) -> Iterator[str]:
+    """What of a trial is not as the pack makes it for the same messages."""
+    events = segment.events
+    opening = opening_of(events)
+    if opening is not None and canonical(opening.parts) != canonical(game.opening.parts):
+        yield "what it opens with is not what its question hands out"
+    replay = _Replay(said_in(events), {sent.event.step: sent.messages for sent in sent_in(events)},
+                     [event.data for event in events if event.type == RESULT])
+    try:
+        steps = len(play(game, replay.say, replay.note).steps)
+        if steps < len(replay.said):
+            replay.found.append(f"its message {steps} is an answer, and it goes on")
+    except _OverError:
+        if _has_answer(events):
+            replay.found.append("its last message is no answer, and it ends with one")
+    except Unusable as error:
+        replay.found.append(f"it cannot be played again: {error}")
+    yield from replay.found
+
+
+def _has_answer(events: Sequence[TraceEvent]) -> bool:
+    return events[-1].type == END and events[-1].data["ended"] != "error"

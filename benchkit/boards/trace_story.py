@@ -1,15 +1,14 @@
 """One trial as a story, in the order of time: what the solver was shown, what it said, what that brought.
 
 Pure: a segment in, lines of text out, safe for a terminal.
-What does not live here: finding the segment (trace_reading.py), and judging it.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from benchkit.basics.canonical import canonical
-from benchkit.basics.names import count_of, shown, shown_line
+from benchkit.basics.json_text import canonical
+from benchkit.basics.texts import count_of, shown, shown_line
 from benchkit.boards.trace_events import (
     ATTEMPT,
     CALL,
@@ -22,8 +21,8 @@ from benchkit.boards.trace_events import (
     USER,
     SegmentKey,
 )
-from benchkit.boards.trace_reading import Segment
-from benchkit.reports.figures_as_text import seconds
+from benchkit.boards.trace_file import Segment
+from benchkit.reports.figures import seconds
 
 _INDENT = "    "
 

@@ -1,20 +1,18 @@
-"""Tokens that were used: a count, or the reason why there is none. Never money: prices change, tokens were counted.
-
-What does not live here: what is still to come (estimate.py).
-"""
+"""What the steps of trials took: tokens, or why there are none, seconds, retries. Never money: prices change."""
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
 
 from benchkit.basics.fields import Fields
-from benchkit.basics.values import JSON, Outcome, Reply, Usage
+from benchkit.basics.values import JSON, Outcome, Reply, Timings, Usage
+from benchkit.trial_log.parts import rounded
 
 CACHE_ONLY, NOT_REPORTED, NO_REPLY = "absent:cache_only", "absent:not_reported", "absent:no_reply"
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TokenUse:
     """Sums over `calls` requests, of which `reported` came with figures and `lost` brought no whole reply.
 
     A sum of what none of them told is None.
@@ -35,20 +33,20 @@ class Tokens:
         return {"calls": self.calls, "reported": self.reported, "prompt_tokens": self.prompt_tokens,
                 "output_tokens": self.output_tokens}
 
-    def __add__(self, other: Tokens) -> Tokens:
-        return Tokens(self.calls + other.calls, self.reported + other.reported,
-                      _sum(self.prompt_tokens, other.prompt_tokens), _sum(self.output_tokens, other.output_tokens),
-                      self.lost + other.lost)
+    def __add__(self, other: TokenUse) -> TokenUse:
+        return TokenUse(self.calls + other.calls, self.reported + other.reported,
+                        _sum(self.prompt_tokens, other.prompt_tokens), _sum(self.output_tokens, other.output_tokens),
+                        self.lost + other.lost)
 
 
 def _sum(one: int | None, other: int | None) -> int | None:
     return other if one is None else one if other is None else one + other
 
 
-NOTHING_USED = Tokens()
+NOTHING_USED = TokenUse()
 
 
-def tokens_of(outcomes: Iterable[Outcome]) -> Tokens:
+def tokens_of(outcomes: Iterable[Outcome]) -> TokenUse:
     """The sums over requests, those that were sent again included.
 
     A reply with one figure of the two counts as reported; the missing one adds nothing.
@@ -56,10 +54,10 @@ def tokens_of(outcomes: Iterable[Outcome]) -> Tokens:
     return sum(map(_of_one, outcomes), NOTHING_USED)
 
 
-def _of_one(outcome: Outcome) -> Tokens:
+def _of_one(outcome: Outcome) -> TokenUse:
     usage = outcome.usage if isinstance(outcome, Reply) else Usage()
     lost = outcome.retries + (not isinstance(outcome, Reply))
-    return Tokens(1 + outcome.retries, int(is_reported(usage)), usage.prompt_tokens, usage.output_tokens, lost)
+    return TokenUse(1 + outcome.retries, int(is_reported(usage)), usage.prompt_tokens, usage.output_tokens, lost)
 
 
 def is_reported(usage: Usage) -> bool:
@@ -67,17 +65,49 @@ def is_reported(usage: Usage) -> bool:
     return usage.prompt_tokens is not None or usage.output_tokens is not None
 
 
-def tokens_in(fields: Fields, name: str) -> Tokens:
+def tokens_in(fields: Fields, name: str) -> TokenUse:
     """The sums at a field of batch.json. Raises ValueError naming the field."""
     value = fields.json(name)
     if value == CACHE_ONLY:
-        return Tokens()
+        return TokenUse()
     if value == NOT_REPORTED:
         # how many calls there were is not kept where none of them reported anything
-        return Tokens(calls=1)
+        return TokenUse(calls=1)
     if value == NO_REPLY:
-        return Tokens(calls=1, lost=1)
+        return TokenUse(calls=1, lost=1)
     inner = fields.inner(name)
     inner.has_exactly(("calls", "reported", "prompt_tokens", "output_tokens"))
-    return Tokens(inner.integer("calls", 1), inner.integer("reported", 1), inner.integer_or_none("prompt_tokens"),
-                  inner.integer_or_none("output_tokens"))
+    return TokenUse(inner.integer("calls", 1), inner.integer("reported", 1), inner.integer_or_none("prompt_tokens"),
+                    inner.integer_or_none("output_tokens"))
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What the requests of a trial took. None is unknown, never zero."""
+
+    usage: Usage
+    timings: Timings
+    latency_s: float | None
+    retries: int
+    waited_s: float
+
+
+def bill_of(steps: Sequence[Outcome]) -> Bill:
+    """The sums over the steps of a trial; a step that brought no reply has no known usage or timings."""
+    usages = [step.usage if isinstance(step, Reply) else Usage() for step in steps]
+    timings = [step.timings if isinstance(step, Reply) else Timings() for step in steps]
+    return Bill(
+        Usage(*(_total(getattr(one, field.name) for one in usages) for field in fields(Usage))),
+        Timings(*(_seconds(getattr(one, field.name) for one in timings) for field in fields(Timings))),
+        _seconds(step.latency_s for step in steps), sum(step.retries for step in steps),
+        _seconds(step.waited_s for step in steps) or 0.0)
+
+
+def _total(values: Iterable[int | None]) -> int | None:
+    known = list(values)
+    return None if None in known else sum(value for value in known if value is not None)
+
+
+def _seconds(values: Iterable[float | None]) -> float | None:
+    known = [rounded(value) for value in values]
+    return None if None in known else rounded(sum(value for value in known if value is not None))

@@ -1,7 +1,7 @@
 """A file that only grows, has one writer, and says "written" only when the bytes are on the disk.
 
 Bytes once in the file never change and are never cut: after a failure the file is left as it is, and this
-writer is finished with it. What does not live here: what the bytes mean (trial_log/).
+writer is finished with it.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from benchkit.basics.errors import KitError, Surroundings, Unusable
+from benchkit.basics.errors import EnvironmentFailure, KitError, Unusable
 from benchkit.disk import locking
 from benchkit.disk.locking import LockedElsewhere
 from benchkit.disk.whole_files import make_folder, refusal, shown_path
@@ -46,7 +46,7 @@ class AppendFile:
     def open(cls, path: Path | str, calls: DiskCalls | None = None) -> AppendFile:
         """Make the file if it is missing, and lock it.
 
-        Raises LockedElsewhere, other Surroundings (no locks, read-only, a device, ...), or Unusable (a folder, a link).
+        Raises LockedElsewhere, other EnvironmentFailure (no locks, read-only, a device, ...), or Unusable (a folder, a link).
         """
         calls = calls or DiskCalls()
         for _ in range(_TRIES):
@@ -61,7 +61,7 @@ class AppendFile:
                 raise
             # between opening and locking, another file came to stand at the path: that one is meant
             os.close(fd)
-        raise Surroundings(f"{shown_path(path)} is replaced again and again by another program")
+        raise EnvironmentFailure(f"{shown_path(path)} is replaced again and again by another program")
 
     @property
     def size(self) -> int:
@@ -76,7 +76,7 @@ class AppendFile:
     def append(self, data: bytes) -> None:
         """Return when all of `data` is at the end of the file and synced.
 
-        Raises Surroundings when it is not, or may not be; this is final: every later append raises the same,
+        Raises EnvironmentFailure when it is not, or may not be; this is final: every later append raises the same,
         since a sync that failed once can succeed the next time without the bytes being on the disk.
         """
         self.write(data)
@@ -85,7 +85,7 @@ class AppendFile:
     def write(self, data: bytes) -> None:
         """Return when all of `data` is at the end of the file: it survives a kill, and a power cut once synced.
 
-        Raises Surroundings as `append` does, and as finally.
+        Raises EnvironmentFailure as `append` does, and as finally.
         """
         with self._for_good():
             self._check_place()
@@ -93,7 +93,7 @@ class AppendFile:
         self._size += len(data)
 
     def sync(self) -> None:
-        """Return when all that was written is on the disk. Raises Surroundings as `append` does, and as finally."""
+        """Return when all that was written is on the disk. Raises EnvironmentFailure as `append` does, and as finally."""
         with self._for_good():
             self._sync()
 
@@ -114,9 +114,9 @@ class AppendFile:
         except OSError:
             found = None
         if found is None or not os.path.samestat(found, self._identity):
-            raise Surroundings(f"{shown_path(self._path)} was removed or replaced while it was written")
+            raise EnvironmentFailure(f"{shown_path(self._path)} was removed or replaced while it was written")
         if found.st_size != self._size:
-            raise Surroundings(f"{shown_path(self._path)} was changed by another program while it was written")
+            raise EnvironmentFailure(f"{shown_path(self._path)} was changed by another program while it was written")
 
     def _write(self, data: bytes) -> None:
         view = memoryview(data)
@@ -125,7 +125,7 @@ class AppendFile:
             while view:
                 count = self._calls.write(self._fd, view)
                 if count <= 0:
-                    raise Surroundings(f"{shown_path(self._path)} takes no more bytes")
+                    raise EnvironmentFailure(f"{shown_path(self._path)} takes no more bytes")
                 view = view[count:]
         except OSError as error:
             raise self._lost(error) from None
@@ -136,9 +136,9 @@ class AppendFile:
         except OSError as error:
             raise self._lost(error) from None
 
-    def _lost(self, error: OSError) -> Surroundings:
+    def _lost(self, error: OSError) -> EnvironmentFailure:
         reason = error.strerror or type(error).__name__
-        return Surroundings(
+        return EnvironmentFailure(
             f"{shown_path(self._path)} cannot be written: {reason}; what was recorded before stays, and the same "
             f"command goes on once this is mended")
 
@@ -147,7 +147,7 @@ class AppendFile:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-            self._failure = self._failure or Surroundings(f"{shown_path(self._path)} is closed")
+            self._failure = self._failure or EnvironmentFailure(f"{shown_path(self._path)} is closed")
 
     def __enter__(self) -> AppendFile:
         return self
@@ -220,7 +220,7 @@ def _sync_folder_of(path: Path, fd: int, calls: DiskCalls) -> None:
 
 def _check_regular(path: Path, fd: int) -> None:
     if not stat.S_ISREG(os.fstat(fd).st_mode):
-        raise Surroundings(f"{shown_path(path)} is no regular file, so nothing can be kept there")
+        raise EnvironmentFailure(f"{shown_path(path)} is no regular file, so nothing can be kept there")
 
 
 def _locked(path: Path, fd: int, calls: DiskCalls) -> None:
@@ -228,8 +228,8 @@ def _locked(path: Path, fd: int, calls: DiskCalls) -> None:
         calls.lock(fd)
     except LockedElsewhere as error:
         raise LockedElsewhere(f"{shown_path(path)}: {error}") from None
-    except Surroundings as error:
-        raise Surroundings(f"{shown_path(path)}: {error}") from None
+    except EnvironmentFailure as error:
+        raise EnvironmentFailure(f"{shown_path(path)}: {error}") from None
 
 
 def _stands_at(path: Path, fd: int) -> bool:

@@ -1,7 +1,6 @@
 r"""A file of lines that is too large to hold: how many lines it has, and any stretch of them, read one by one.
 
 An index keeps where every STRIDE-th line begins: 8 bytes for so many lines.
-What does not live here: files that grow under a writer (trial_log/), and what a line says.
 """
 from __future__ import annotations
 

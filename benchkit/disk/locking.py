@@ -1,8 +1,7 @@
 """The platform's ways to lock and to sync, each in one small function.
 
-Windows and macOS differ from Linux here and nowhere else in the disk floor. What comes from the platform
+Windows and macOS differ from Linux here and nowhere else in the disk layer. What comes from the platform
 (`fcntl`, `msvcrt`, `os.fsync`) is an argument of the function that uses it, so that a stand-in can take its place.
-What does not live here: what to do when a lock or a sync fails (appending.py, whole_files.py).
 """
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchkit.basics.errors import Surroundings
+from benchkit.basics.errors import EnvironmentFailure
 
 LOCKED_BYTE = 2**30
 """Windows locks bytes, and against readers too: so one byte far behind the data."""
@@ -25,14 +24,14 @@ MOST_LOCKING_S = 2.0
 _NOT_HERE = {errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY, errno.ENOSYS}
 
 
-class LockedElsewhere(Surroundings):
+class LockedElsewhere(EnvironmentFailure):
     """Another process holds the lock."""
 
 
 def lock(fd: int) -> None:
     """Take the one lock on an open file, or raise at once; it is released when the file is closed.
 
-    Raises LockedElsewhere, or Surroundings where the file system has no locks.
+    Raises LockedElsewhere, or EnvironmentFailure where the file system has no locks.
     """
     if os.name == "nt":
         lock_byte(fd, importlib.import_module("msvcrt"))
@@ -84,9 +83,9 @@ def lock_byte(fd: int, msvcrt: Any) -> None:
         raise _no_locks(error) from None
 
 
-def _no_locks(error: OSError) -> Surroundings:
+def _no_locks(error: OSError) -> EnvironmentFailure:
     reason = error.strerror or "no reason given"
-    return Surroundings(f"it cannot be locked ({reason}); put it on a disk of this machine")
+    return EnvironmentFailure(f"it cannot be locked ({reason}); put it on a disk of this machine")
 
 
 def sync(fd: int) -> None:

@@ -1,7 +1,6 @@
 """Whole files: read within a limit, written whole or not at all.
 
-Every error says what is wrong with which file: Unusable for what was given, Surroundings for the disk around it.
-What does not live here: files that grow (appending.py), and what stands in a file.
+Every error says what is wrong with which file: Unusable for what was given, EnvironmentFailure for the disk around it.
 """
 from __future__ import annotations
 
@@ -15,9 +14,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from benchkit.basics import strict_json
-from benchkit.basics.errors import KitError, Surroundings, Unusable
-from benchkit.basics.names import shown_line
+from benchkit.basics import json_text
+from benchkit.basics.errors import EnvironmentFailure, KitError, Unusable
+from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON
 from benchkit.disk.locking import sync, sync_folder
 
@@ -39,13 +38,13 @@ def shown_path(path: Path | str) -> str:
 def refusal(path: Path | str, doing: str, error: OSError | ValueError) -> KitError:
     """The one-line error for a failed call on a path: `doing` is "read" or "written".
 
-    A path that cannot be meant is Unusable; a disk that is full, read-only or broken is Surroundings.
+    A path that cannot be meant is Unusable; a disk that is full, read-only or broken is EnvironmentFailure.
     """
     if isinstance(error, ValueError):
         return Unusable(f"{shown_path(path)} cannot be {doing}: no file can have this name")
     if doing == "read" and error.errno == errno.ENOENT:
         return Unusable(f"{shown_path(path)}: there is no such file")
-    kind = Unusable if doing == "read" or error.errno in _GIVEN_WRONG else Surroundings
+    kind = Unusable if doing == "read" or error.errno in _GIVEN_WRONG else EnvironmentFailure
     return kind(f"{shown_path(path)} cannot be {doing}: {error.strerror or type(error).__name__}")
 
 
@@ -77,11 +76,11 @@ def read_whole(path: Path | str, most_bytes: int = MOST_BYTES) -> bytes:
     return data
 
 
-def read_json(path: Path | str, most_bytes: int = MOST_BYTES, most_parts: int = strict_json.MOST_PARTS) -> JSON:
+def read_json(path: Path | str, most_bytes: int = MOST_BYTES, most_parts: int = json_text.MOST_PARTS) -> JSON:
     """The value of a JSON file, read strictly. Raises Unusable naming the file and the place in it."""
     data = read_whole(path, most_bytes)
     try:
-        return strict_json.parse(data, most_parts=most_parts)
+        return json_text.parse(data, most_parts=most_parts)
     except ValueError as error:
         raise Unusable(f"{shown_path(path)}: {error}") from None
 
@@ -123,7 +122,7 @@ def make_folder(folder: Path) -> None:
 
 
 def make_new_folder(folder: Path) -> bool:
-    """Make a folder that nobody made before, durably; False if it is there. Raises Surroundings or Unusable."""
+    """Make a folder that nobody made before, durably; False if it is there. Raises EnvironmentFailure or Unusable."""
     try:
         make_folder(folder.parent)
         with contextlib.suppress(FileExistsError):
@@ -142,7 +141,7 @@ def write_whole(
     """Write a file whole or not at all: to a temporary file beside it, synced, then put in its place.
 
     Missing folders are made; a link is replaced, and what it leads to stays as it is. What `chunks` raises passes
-    through, and leaves nothing behind. Raises Surroundings (disk full, read-only, ...) or Unusable (a folder).
+    through, and leaves nothing behind. Raises EnvironmentFailure (disk full, read-only, ...) or Unusable (a folder).
     """
     try:
         target = Path(path)
@@ -153,7 +152,7 @@ def write_whole(
         raise refusal(path, "written", error) from None
     try:
         _fill(path, fd, chunks, sync)
-        _put_in_place(path, temporary, target, replace or replace_patiently)
+        _put_in_place(path, temporary, target, replace or replace_with_retries)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -201,8 +200,8 @@ def put_new(source: Path, target: Path, link: Callable[[Path, Path], None]) -> N
 
 
 def move_whole(source: Path, target: Path) -> None:
-    """Put a file that is whole and synced in the place of another in the same folder. Raises Surroundings."""
-    _put_in_place(target, source, target, replace_patiently)
+    """Put a file that is whole and synced in the place of another in the same folder. Raises EnvironmentFailure."""
+    _put_in_place(target, source, target, replace_with_retries)
 
 
 def _refuse_special(target: Path) -> None:
@@ -211,7 +210,7 @@ def _refuse_special(target: Path) -> None:
     # /dev/stdout is a link that root could replace
     is_device = str(target.absolute().parent) == "/dev"
     if is_device or (target.exists() and not target.is_file()):
-        raise Surroundings(f"{shown_path(target)} is no regular file, so nothing can be kept there")
+        raise EnvironmentFailure(f"{shown_path(target)} is no regular file, so nothing can be kept there")
 
 
 def _open_temporary(target: Path) -> tuple[Path, int]:
@@ -262,7 +261,7 @@ def _put_in_place(
         raise refusal(path, "written", error) from None
 
 
-def replace_patiently(
+def replace_with_retries(
     source: Path, target: Path, *, replace: Callable[[Path, Path], None] = os.replace,
     monotonic: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep,
 ) -> None:

@@ -1,8 +1,7 @@
 """Asking a model: one request, sent again only where the server said "not now", and the errors of a trial.
 
 It serves every dialect: a dialect brings a Call, a Reading that makes a reply of lines, and the server's words
-for a too long prompt. What does not live here: sockets (exchange.py), the dialects (ollama_replies.py,
-openai_replies.py).
+for a too long prompt.
 """
 from __future__ import annotations
 
@@ -11,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from benchkit.basics.clock import Clock, StopWish
+from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.errors import TrialError
-from benchkit.basics.strict_json import parse
+from benchkit.basics.json_text import parse
 from benchkit.basics.values import JSON, ErrorFacts, Failure, Reply
 from benchkit.network.calls import Call, Ending, quoted
 from benchkit.network.exchange import Answer, Client, LineReader
@@ -117,7 +116,7 @@ def ask(client: Client, dialect: Dialect, call: Call, deadline: float,
         raise
 
 
-def pause(seconds: float, clock: Clock, stop: StopWish) -> float:
+def pause(seconds: float, clock: Clock, stop: StopRequest) -> float:
     """Wait so long; the seconds it took. Raises Interrupted within a slice of a signal."""
     start = clock.monotonic()
     while (left := start + seconds - clock.monotonic()) > 0:

@@ -1,13 +1,10 @@
-"""What is asked of a server, and how it ended: the values of one request.
-
-What does not live here: how an answer is read (responses.py) and carried (connections.py, exchange.py).
-"""
+"""What is asked of a server, and how it ended: the values of one request."""
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
 
-from benchkit.basics.names import shown_line
+from benchkit.basics.texts import shown_line
 
 QUOTED_BYTES = 200
 

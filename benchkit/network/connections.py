@@ -2,7 +2,6 @@
 
 Only this module opens sockets. No connection is used again: what a server sends late, or twice, would be read as the
 answer to the next request, and one trial would get the text of another.
-What does not live here: what the bytes mean (responses.py).
 """
 from __future__ import annotations
 
@@ -76,7 +75,7 @@ class Connections:
     """
 
     def __init__(self) -> None:
-        self._ways: dict[tuple[str, int], tuple[Road, ...]] = {}
+        self._callbacks: dict[tuple[str, int], tuple[Road, ...]] = {}
         self._tls: ssl.SSLContext | None = None
 
     def open(self, address: Address, waiting: Waiting) -> Connection:
@@ -90,17 +89,17 @@ class Connections:
             ending, detail = Ending.UNREACHABLE, "the host name is unknown"
         except OSError as error:
             ending, detail = Ending.UNREACHABLE, _why_unreachable(error)
-        self._ways.clear()
+        self._callbacks.clear()
         raise NotReached(ending, detail)
 
     def numbers_of(self, address: Address) -> tuple[str, ...]:
         """The numeric addresses that a name led to, the one that answered last first; empty where none did yet."""
-        return tuple(str(way.address[0]) for way in self._ways.get(_place(address), ()))
+        return tuple(str(way.address[0]) for way in self._callbacks.get(_place(address), ()))
 
     def _connected(self, address: Address, waiting: Waiting) -> socket.socket:
         """A connection over the first way that leads there. Raises the first one's error if none does."""
         place = _place(address)
-        ways = self._ways[place] = self._ways.get(place) or roads_to(address, waiting)
+        ways = self._callbacks[place] = self._callbacks.get(place) or roads_to(address, waiting)
         errors: list[OSError] = []
         for way in ways:
             try:
@@ -112,7 +111,7 @@ class Connections:
                     raise
                 errors.append(TimeoutError(errno.ETIMEDOUT, "no connection"))
             else:
-                self._ways[place] = (way, *(other for other in ways if other is not way))
+                self._callbacks[place] = (way, *(other for other in ways if other is not way))
                 return made
         raise errors[0]
 

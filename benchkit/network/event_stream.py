@@ -2,7 +2,6 @@
 
 An event ends at an empty line, its `data` lines belong together, and comments and unknown fields say nothing. A body
 that begins like JSON is no event stream: a server that does not stream sends its one object, on however many lines.
-What does not live here: where a line ends (exchange.py), and what the data mean (openai_replies.py).
 """
 from __future__ import annotations
 

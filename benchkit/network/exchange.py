@@ -3,7 +3,6 @@
 That thread waits in slices, so that a signal or the deadline ends the wait whatever the server does, endless headers
 and a slow drip included. Nothing goes through a proxy, no redirect is followed, and what a server may send is bounded.
 Each request has a connection of its own, which is closed behind it; the server of one that is given up notices that.
-What does not live here: what the bytes mean (ollama_replies.py), retries (asking.py), sockets (connections.py).
 """
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from benchkit.basics.clock import Clock, StopWish
+from benchkit.basics.clock import Clock, StopRequest
 from benchkit.network.calls import Call, Ending, quoted
 from benchkit.network.connections import Connection, Connections, NotReached
 from benchkit.network.host import Address
@@ -64,7 +63,7 @@ class Client:
 
     address: Address
     clock: Clock
-    stop: StopWish
+    stop: StopRequest
     rest: Rest = field(default_factory=Rest)
     connections: Connections = field(default_factory=Connections)
 

@@ -1,7 +1,4 @@
-"""Where a server is: the text of --host, OLLAMA_HOST or OPENAI_BASE_URL as an address, by Ollama's own rules.
-
-What does not live here: connecting (exchange.py).
-"""
+"""Where a server is: the text of --host, OLLAMA_HOST or OPENAI_BASE_URL as an address, by Ollama's own rules."""
 from __future__ import annotations
 
 import base64
@@ -9,8 +6,8 @@ import re
 from dataclasses import dataclass, field, replace
 
 from benchkit.basics.errors import Unusable
-from benchkit.basics.hiding import Hidden
-from benchkit.basics.names import shown_line
+from benchkit.basics.secrets import Redactor
+from benchkit.basics.texts import shown_line
 
 DEFAULT_PORT = 11434
 SCHEME_PORTS = {"http": 80, "https": 443}
@@ -31,13 +28,13 @@ class Address:
     prefix: str = ""
     userinfo: str | None = field(default=None, repr=False)
     key: str | None = field(default=None, repr=False)
-    _hidden: Hidden = field(init=False, repr=False, compare=False)
+    _hidden: Redactor = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Make once what every line of every reply is held against."""
         _, _, sent = (self.authorization or "").partition(" ")
         _, _, password = (self.userinfo or "").partition(":")
-        object.__setattr__(self, "_hidden", Hidden((sent, self.userinfo or "", password)))
+        object.__setattr__(self, "_hidden", Redactor((sent, self.userinfo or "", password)))
 
     @property
     def host_and_port(self) -> str:

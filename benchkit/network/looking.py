@@ -1,12 +1,9 @@
-"""Looking at a server before anything is asked of a model: what it says of itself, as JSON, or in words why not.
-
-What does not live here: what each kind of server says (ollama_server.py, openai_server.py).
-"""
+"""Looking at a server before anything is asked of a model: what it says of itself, as JSON, or in words why not."""
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchkit.basics.strict_json import mended, parse
+from benchkit.basics.json_text import mended, parse
 from benchkit.basics.values import JSON
 from benchkit.network.calls import Ending, quoted
 from benchkit.network.exchange import Answer

@@ -2,7 +2,6 @@
 
 NDJSON; a reply is complete only when `done: true` was seen, with the reason why it ended: none is given where the
 server lost its own runner. Durations come in nanoseconds, and a zero is an absent key.
-What does not live here: connections and statuses (exchange.py, asking.py), settings (systems/).
 """
 from __future__ import annotations
 

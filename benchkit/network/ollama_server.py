@@ -1,15 +1,12 @@
-"""Who is answering: whether a server is Ollama, which version, which models it has and at which digests.
-
-What does not live here: chats (ollama_replies.py), which model is wanted and what is pinned (systems/ollama.py).
-"""
+"""Who is answering: whether a server is Ollama, which version, which models it has and at which digests."""
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchkit.basics.errors import NoServer, Surroundings
-from benchkit.basics.names import shown_line
+from benchkit.basics.errors import EnvironmentFailure, NoServer
+from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON
 from benchkit.network.calls import Call, Ending
 from benchkit.network.exchange import Answer, Client
@@ -68,7 +65,7 @@ def is_cloud_name(tag: str) -> bool:
 def version_of(client: Client, named_by: str = "--host or OLLAMA_HOST") -> str:
     """The version of the Ollama server there; `named_by` is how a person names another.
 
-    Raises Surroundings: nobody there, not Ollama, too old.
+    Raises EnvironmentFailure: nobody there, not Ollama, too old.
     """
     answer = client.send(Call("GET", "/api/version"), client.clock.monotonic() + _LOOK_S)
     url = client.where
@@ -77,13 +74,15 @@ def version_of(client: Client, named_by: str = "--host or OLLAMA_HOST") -> str:
                        f"with {named_by}")
     version = json_fields(answer).get("version")
     if not isinstance(version, str):
-        raise Surroundings(f"what answers at {url} is not Ollama: {_why_not_ollama(client, answer)}")
+        raise EnvironmentFailure(f"what answers at {url} is not Ollama: {_why_not_ollama(client, answer)}")
     numbers = _NUMBERS.match(version)
     found = tuple(int(number) for number in numbers.groups()) if numbers else None
     if found and (0, 0, 0) < found < OLDEST:  # a build from source calls itself 0.0.0
         oldest = ".".join(map(str, OLDEST))
-        raise Surroundings(f"the Ollama at {url} is version {shown_line(version, 40)}, too old for `truncate: false`, "
-                           f"which keeps prompts whole: install {oldest} or newer")
+        raise EnvironmentFailure(
+            f"the Ollama at {url} is version {shown_line(version, 40)}, too old for `truncate: false`, "
+            f"which keeps prompts whole: install {oldest} or newer"
+        )
     return shown_line(version, 100)
 
 

@@ -4,7 +4,6 @@ Server-sent events whose data is a JSON object, as OpenAI began it and llama-ser
 others send it; a whole object, from a server that does not stream, is read as well. A reply is complete when a
 finish_reason has come that the model or the asker's limit is the reason of: a server names its own troubles there, too.
 Usage comes behind the finish_reason, in a chunk of its own.
-What does not live here: where an event ends (event_stream.py), connections and statuses (exchange.py, asking.py).
 """
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from benchkit.basics.errors import TrialError
-from benchkit.basics.strict_json import mended
+from benchkit.basics.json_text import mended
 from benchkit.basics.values import JSON, Reply, Timings, Usage
 from benchkit.network.asking import UNPAID, Dialect, names_no_credit, too_large
 from benchkit.network.calls import quoted

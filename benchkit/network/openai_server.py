@@ -1,8 +1,7 @@
 """Who is answering a chat completion: as far as a server says it in its list of models, and llama-server in /props.
 
 None of them gives a digest of the weights. What is said (file, size, number of parameters, chat template, defaults of
-sampling) tells most models apart, and is kept for that. What does not live here: completions (openai_replies.py), and
-what is made of all this (systems/openai.py).
+sampling) tells most models apart, and is kept for that.
 """
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from benchkit.basics.names import shown_line
+from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON
 from benchkit.network.calls import Call
 from benchkit.network.exchange import Client

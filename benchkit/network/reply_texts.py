@@ -1,14 +1,11 @@
-"""What every dialect makes of a reply that grows: its answer, its reasoning, its first moment, and its bounds.
-
-What does not live here: which fields of which server hold them (ollama_replies.py, openai_replies.py).
-"""
+"""What every dialect makes of a reply that grows: its answer, its reasoning, its first moment, and its bounds."""
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
 from benchkit.basics.errors import TrialError
-from benchkit.basics.strict_json import NotJson, mended_text, parse
+from benchkit.basics.json_text import NotJson, mended_text, parse
 from benchkit.basics.values import JSON
 from benchkit.network.asking import MOST_PARTS, MOST_TEXT_BYTES, too_large
 from benchkit.network.calls import Ending, quoted

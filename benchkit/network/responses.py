@@ -2,7 +2,6 @@
 
 Everything a server can make long is bounded: a line, the number of headers. What it sends wrong ends the response by
 name. Interim responses (every 1xx but 101) and trailers are passed over.
-What does not live here: sockets (connections.py), time, how large a body may be (exchange.py).
 """
 from __future__ import annotations
 

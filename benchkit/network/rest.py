@@ -1,7 +1,4 @@
-"""How long a server wants to be left alone: what it says in Retry-After, kept for all that ask it at once.
-
-What does not live here: waiting, and asking again (asking.py).
-"""
+"""How long a server wants to be left alone: what it says in Retry-After, kept for all that ask it at once."""
 from __future__ import annotations
 
 import re

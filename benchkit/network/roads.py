@@ -1,7 +1,7 @@
 """From the name of a server to the socket addresses that lead there.
 
 Numbers and `localhost` are known here; any other name is asked of the system, which may take as long as it likes, so
-a thread of its own does that. What does not live here: connecting (connections.py).
+a thread of its own does that.
 """
 from __future__ import annotations
 

@@ -1,13 +1,10 @@
-"""Waiting for a server in slices, so that a signal and the deadline end every wait, whatever the server does.
-
-What does not live here: what is waited for (connections.py, roads.py).
-"""
+"""Waiting for a server in slices, so that a signal and the deadline end every wait, whatever the server does."""
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from benchkit.basics.clock import Clock, StopWish
+from benchkit.basics.clock import Clock, StopRequest
 
 SLICE_S = 0.1
 
@@ -28,7 +25,7 @@ class Waiting:
     """
 
     clock: Clock
-    stop: StopWish
+    stop: StopRequest
     deadline: float
     meanwhile: Callable[[], None] = _nothing
 

@@ -1,7 +1,4 @@
-"""CSV text (RFC 4180): rows of values to lines that a spreadsheet opens without running anything.
-
-What does not live here: which columns there are, and the file.
-"""
+"""CSV text (RFC 4180): rows of values to lines that a spreadsheet opens without running anything."""
 from __future__ import annotations
 
 from collections.abc import Iterable

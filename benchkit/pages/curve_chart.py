@@ -1,14 +1,11 @@
-"""Curves over a whole number, such as pass@k over k, with their bands.
-
-What does not live here: the formulas, and scales (scales.py).
-"""
+"""Curves over a whole number, such as pass@k over k, with their bands."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from benchkit.basics.shares import percent
+from benchkit.basics.texts import percent
 from benchkit.pages.html import Html, element, whole
 from benchkit.pages.parts import key
 from benchkit.pages.scales import Scale, plain_number, range_of, ticks

@@ -1,13 +1,10 @@
-"""Distributions of durations: a histogram for each group on one scale, with its percentiles marked.
-
-What does not live here: percentiles (statistics/percentiles.py).
-"""
+"""Distributions of durations: a histogram for each group on one scale, with its percentiles marked."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchkit.basics.names import word_for
+from benchkit.basics.texts import word_for
 from benchkit.pages.html import Html, element, joined, whole
 from benchkit.pages.scales import Scale, plain_number, scale_of_durations, ticks
 from benchkit.pages.svg import bar, edge_anchor, interval, label, line, picture, upright
@@ -23,7 +20,7 @@ _LABEL = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Percentile:
+class PercentileMark:
     """A mark on a distribution: its name, its value, and its interval where there is one."""
 
     name: str
@@ -41,7 +38,7 @@ class Group:
 
     name: str
     values: Sequence[float]
-    percentiles: Sequence[Percentile] = ()
+    percentiles: Sequence[PercentileMark] = ()
     note: str = ""
 
     @property

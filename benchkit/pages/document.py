@@ -2,7 +2,6 @@
 
 The page loads nothing, runs nothing and sends nothing: the policy stands first in the head, and names the one style
 sheet by its digest.
-What does not live here: what the sections hold, and the style sheet (style.py).
 """
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from benchkit.pages.style import STYLE
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PageSection:
     """A part of a page with a heading of its own. `anchor` is a plain name; `body` is read once, when it is written."""
 
     anchor: str
@@ -31,7 +30,7 @@ class Page:
 
     title: str
     lead: Html
-    sections: Sequence[Section]
+    sections: Sequence[PageSection]
     footer: Html
 
 
@@ -67,12 +66,12 @@ def _head(title: str) -> str:
             f'<title>{html_text(title)}</title>\n<link rel="icon" href="data:,">\n<style>{STYLE}</style>\n</head>\n')
 
 
-def _contents(sections: Sequence[Section]) -> Html:
+def _contents(sections: Sequence[PageSection]) -> Html:
     links = [element("li", element("a", section.title, href=f"#{section.anchor}")) for section in sections]
     return element("nav", element("ul", *links), aria_label="Contents") if links else Html()
 
 
-def _section(section: Section) -> Iterator[Html]:
+def _section(section: PageSection) -> Iterator[Html]:
     heading = f"{section.anchor}-heading"
     title = element("h2", breakable(section.title), id=heading)
     yield from stream("section", _headed(title, section.body), id=section.anchor, aria_labelledby=heading)

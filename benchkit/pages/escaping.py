@@ -1,14 +1,13 @@
 r"""Escaping at the sink: every way in which a text of strangers enters HTML, XML, Markdown and CSV.
 
 Nothing is stripped: what a format cannot hold, or what would turn the reading direction, is shown (`\x1b`).
-What does not live here: escaping for terminals (basics/names.py), and the formats themselves.
 """
 from __future__ import annotations
 
 import re
 from html import escape
 
-from benchkit.basics.names import shown, shown_line
+from benchkit.basics.texts import shown, shown_line
 
 _NONCHARACTER = re.compile("[\ufffe\uffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -3,7 +3,6 @@
 Attributes are always quoted. Names and classes are the program's, links lead to places on the same page only, and what
 the page's policy would refuse (scripts, style attributes, things loaded from elsewhere) cannot be built.
 In running text a number and its unit stay on one line; in <pre>, <code> and charts every character is as it was.
-What does not live here: the whole document (document.py), and the looks (style.py).
 """
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 Cells are `Markdown` (markup made here) or texts, which are escaped as plain words; what models wrote is made a cell
 with code().
-What does not live here: the escaping itself (escaping.py), and which tables there are.
 """
 from __future__ import annotations
 

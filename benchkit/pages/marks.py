@@ -1,7 +1,4 @@
-"""Verdicts and states as marks: each has a colour, a letter-like sign and words, never a colour alone.
-
-What does not live here: which trial or case has which verdict, and the colours themselves (style.py).
-"""
+"""Verdicts and states as marks: each has a colour, a letter-like sign and words, never a colour alone."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -30,7 +27,7 @@ class Tone(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BarPart:
     """A part of a whole: how many are of a tone."""
 
     tone: Tone
@@ -63,7 +60,7 @@ def legend(tones: Sequence[Tone]) -> Html:
     return element("ul", *items, class_="legend")
 
 
-def stacked_bar(title: str, parts: Sequence[Part]) -> Html:
+def stacked_bar(title: str, parts: Sequence[BarPart]) -> Html:
     """A small bar cut into parts by their counts, read aloud as `title: 7 pass, 2 fail`; empty for no counts."""
     shown = [part for part in parts if part.count > 0]
     total = sum(part.count for part in shown)
@@ -75,7 +72,7 @@ def stacked_bar(title: str, parts: Sequence[Part]) -> Html:
     return picture(18, f"{title}: {told}", "", whole(drawn), class_="stacked")
 
 
-def _stacked_part(part: Part, start: float, end: float) -> Html:
+def _stacked_part(part: BarPart, start: float, end: float) -> Html:
     told = f"{part.count} {_WORDS[part.tone]}"
     # incomplete parts are lower as well as grey, so that they are seen to be missing in black and white too
     top = 5 if part.tone in (Tone.INCOMPLETE, Tone.ABSENT) else 1

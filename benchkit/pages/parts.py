@@ -1,7 +1,4 @@
-"""The parts that pages are put together from: callouts, facts, headline figures, folded parts, texts of strangers.
-
-What does not live here: what they say.
-"""
+"""The parts that pages are put together from: callouts, facts, headline figures, folded parts, texts of strangers."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence

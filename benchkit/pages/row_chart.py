@@ -1,14 +1,13 @@
 """Charts of one row for each thing: bars with intervals, and differences around zero with theirs.
 
 A row is a row of a table: its label and its figures are text, the picture stands between them, and the axis above.
-What does not live here: the figures, and other tables (tables.py).
 """
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from benchkit.basics.shares import percent, points
+from benchkit.basics.texts import percent, points
 from benchkit.pages.html import Child, Html, element, joined, stream
 from benchkit.pages.marks import Tone
 from benchkit.pages.scales import Scale, plain_number, range_of, round_reach
@@ -21,7 +20,7 @@ _QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ChartRow:
     """A row of a chart: what it is about, the picture, and the figures in words."""
 
     label: Child
@@ -47,7 +46,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class DifferenceRow:
     """A difference of two shares (-1 to 1) with its interval; None where it is not known. `note` is its text."""
 
     label: Child
@@ -73,14 +72,14 @@ def bar_chart(titles: RowTitles, bars: Iterable[Bar]) -> Iterator[Html]:
     yield from row_chart(titles, axis(Scale(0.0, 1.0), titles.axis), (_bar_row(item) for item in bars))
 
 
-def difference_chart(titles: RowTitles, differences: Sequence[Difference]) -> Iterator[Html]:
+def difference_chart(titles: RowTitles, differences: Sequence[DifferenceRow]) -> Iterator[Html]:
     """Differences as dots with intervals around a line at zero, on one scale that is as long on both sides."""
     scale = _around_zero(differences)
     rows = (_difference_row(item, scale) for item in differences)
     yield from row_chart(titles, axis(scale, titles.axis, is_signed=True), rows, "around-zero")
 
 
-def row_chart(titles: RowTitles, axis_picture: Html, rows: Iterable[Row], class_: str = "") -> Iterator[Html]:
+def row_chart(titles: RowTitles, axis_picture: Html, rows: Iterable[ChartRow], class_: str = "") -> Iterator[Html]:
     """The table of rows that both charts are; the timeline is one too."""
     columns = element("colgroup", element("col", class_="label"), element("col"), element("col", class_="note"))
     head = element("thead", element("tr", element("th", titles.label, scope="col"),
@@ -89,13 +88,13 @@ def row_chart(titles: RowTitles, axis_picture: Html, rows: Iterable[Row], class_
     yield from stream("table", _parts(titles, joined(columns, head), rows), class_=f"rows {class_}".strip())
 
 
-def _parts(titles: RowTitles, head: Html, rows: Iterable[Row]) -> Iterator[Html]:
+def _parts(titles: RowTitles, head: Html, rows: Iterable[ChartRow]) -> Iterator[Html]:
     yield element("caption", titles.caption)
     yield head
     yield from stream("tbody", map(_row, rows))
 
 
-def _row(row: Row) -> Html:
+def _row(row: ChartRow) -> Html:
     cells = (element("th", row.label, scope="row"), element("td", row.picture, class_="track"),
              element("td", row.note, class_="number"))
     return joined(element("tr", *cells), "\n")
@@ -110,24 +109,24 @@ def axis(scale: Scale, title: str, is_signed: bool = False) -> Html:
     return picture(20, ends, "", *drawn, class_="axis-picture")
 
 
-def _bar_row(item: Bar) -> Row:
+def _bar_row(item: Bar) -> ChartRow:
     scale = Scale(0.0, 1.0)
     if item.least is not None and item.most is not None:
-        return Row(item.label, _between(item, item.least, item.most, scale), item.note)
+        return ChartRow(item.label, _between(item, item.least, item.most, scale), item.note)
     if item.value is None:
-        return Row(item.label, _unknown(item.low, item.high, scale), item.note)
+        return ChartRow(item.label, _unknown(item.low, item.high, scale), item.note)
     place = scale.place(item.value)
     drawn = joined(bar(0, place, 6, HEIGHT - 12, f"bar {item.tone}"), _interval(item.low, item.high, scale),
                    dot(place, _MIDDLE, 4, f"dot {item.tone}"))
-    return Row(item.label, picture(HEIGHT, _told(item.value, item.low, item.high), "", drawn), item.note)
+    return ChartRow(item.label, picture(HEIGHT, _told(item.value, item.low, item.high), "", drawn), item.note)
 
 
-def _difference_row(item: Difference, scale: Scale) -> Row:
+def _difference_row(item: DifferenceRow, scale: Scale) -> ChartRow:
     if item.value is None:
-        return Row(item.label, _unknown(item.low, item.high, scale), item.note)
+        return ChartRow(item.label, _unknown(item.low, item.high, scale), item.note)
     drawn = joined(_interval(item.low, item.high, scale),
                    dot(scale.place(item.value), _MIDDLE, 5, f"dot {item.tone}"))
-    return Row(item.label, picture(HEIGHT, _told(item.value, item.low, item.high, True), "", drawn), item.note)
+    return ChartRow(item.label, picture(HEIGHT, _told(item.value, item.low, item.high, True), "", drawn), item.note)
 
 
 def _between(item: Bar, least: float, most: float, scale: Scale) -> Html:
@@ -147,7 +146,7 @@ def _interval(low: float | None, high: float | None, scale: Scale) -> Html:
     return interval(scale.place(low), scale.place(high), _MIDDLE)
 
 
-def _around_zero(differences: Sequence[Difference]) -> Scale:
+def _around_zero(differences: Sequence[DifferenceRow]) -> Scale:
     ends = range_of(value for item in differences for value in (item.value, item.low, item.high)) or (0.0, 0.0)
     reach = round_reach(max(abs(ends[0]), abs(ends[1])))
     return Scale(-reach, reach)

@@ -2,7 +2,6 @@
 
 Horizontal places are percentages of the width of the picture, so that it fits any screen while its text stays at its
 size; vertical places are pixels.
-What does not live here: drawing (svg.py and the charts).
 """
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 Verdict colours keep apart for colour-blind readers (teal and vermilion differ in blue as well as in red), text on
 them has a contrast of at least 4.5, and every verdict has a sign of its own besides (marks.py).
-What does not live here: which element has which class.
 """
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 A picture is as wide as its place on the page: horizontal places are given from 0 to 1 and written as percentages,
 vertical ones are pixels, and text keeps its size. Colours come from classes, so that they follow light and dark.
-What does not live here: scales (scales.py), and what a chart shows.
 """
 from __future__ import annotations
 

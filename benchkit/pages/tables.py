@@ -1,7 +1,4 @@
-"""HTML tables that a screen reader can walk: a caption, headers with a scope, and a box of their own to scroll in.
-
-What does not live here: which tables there are, and numbers as text.
-"""
+"""HTML tables that a screen reader can walk: a caption, headers with a scope, and a box of their own to scroll in."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence

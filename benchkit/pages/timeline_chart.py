@@ -1,16 +1,13 @@
-"""A timeline: events at times in lanes, each kind with a shape of its own, and a mark at the moment that matters.
-
-What does not live here: what the events are; the page shows them as a list, too.
-"""
+"""A timeline: events at times in lanes, each kind with a shape of its own, and a mark at the moment that matters."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchkit.basics.names import count_of
+from benchkit.basics.texts import count_of
 from benchkit.pages.html import Html, element, whole
 from benchkit.pages.parts import key
-from benchkit.pages.row_chart import HEIGHT, Row, RowTitles, row_chart
+from benchkit.pages.row_chart import HEIGHT, ChartRow, RowTitles, row_chart
 from benchkit.pages.scales import Scale, percent, plain_number, range_of, ticks
 from benchkit.pages.svg import bar, label, line, picture, series_sign, shape, upright
 
@@ -21,7 +18,7 @@ cell cuts off what is too much."""
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class TimelineEvent:
     """Something at a time. `kind` is the number (from 0) of its kind.
 
     One that stands out, such as evidence that was cited, is strong: it has a ring.
@@ -38,7 +35,7 @@ class Lane:
     """The events of one thing, such as a service."""
 
     name: str
-    events: Sequence[Event]
+    events: Sequence[TimelineEvent]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +93,9 @@ def _axis(chart: TimelineChart, scale: Scale) -> Html:
     return picture(height, f"time in {chart.unit}", "", *drawn, class_="axis-picture")
 
 
-def _row(chart: TimelineChart, lane: Lane, scale: Scale) -> Row:
+def _row(chart: TimelineChart, lane: Lane, scale: Scale) -> ChartRow:
     drawn = whole((*_moment(chart, scale), line(0, 1, _MIDDLE, _MIDDLE, "grid"), *_events(chart, lane, scale)))
-    return Row(lane.name, picture(HEIGHT, _told(chart, lane), "", drawn), len(lane.events))
+    return ChartRow(lane.name, picture(HEIGHT, _told(chart, lane), "", drawn), len(lane.events))
 
 
 def _moment(chart: TimelineChart, scale: Scale) -> Iterator[Html]:

@@ -1,14 +1,11 @@
-"""A trial log -> a recording of one of its systems. What stands in it follows from the log alone.
-
-What does not live here: the recording itself (recording.py), and which line of a log counts (trial_log/).
-"""
+"""A trial log -> a recording of one of its systems. What stands in it follows from the log alone."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import shown_line
 from benchkit.basics.on_demand import OnDemand
+from benchkit.basics.texts import shown_line
 from benchkit.basics.values import Cell
 from benchkit.recordings.pieces import SessionFacts
 from benchkit.recordings.recording import MOST_HELD, RecordedCase, RecordedTrial, Recording, not_run

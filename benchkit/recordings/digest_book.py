@@ -1,8 +1,4 @@
-"""`recorded/recordings.json`: the digests of recordings made on several machines, and whether a log equals one.
-
-What does not live here: the digests themselves (digests.py), lists of them that stay in the file (digest_lists.py),
-and comparing two recordings in full (digest_comparison.py).
-"""
+"""`recorded/recordings.json`: the digests of recordings made on several machines, and whether a log equals one."""
 from __future__ import annotations
 
 import os
@@ -14,8 +10,8 @@ from pathlib import Path
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
-from benchkit.basics.indented import pieces_of_list, pieces_of_object, text_of
-from benchkit.basics.names import shown_line
+from benchkit.basics.json_text import pieces_of_list, pieces_of_object, text_of
+from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON
 from benchkit.disk.file_kinds import Kind, refuse_another_kind
 from benchkit.disk.whole_files import open_to_read, read_json, write_whole

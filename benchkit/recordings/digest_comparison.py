@@ -4,7 +4,6 @@ Cold and warm trials are kept apart, since real servers answer a prompt that is 
 entry of recordings.json does not say which trials were cold; then the other side's word is taken. Trials are taken
 from both sides in step, and of those taken no more is kept than the digests of one case, counted.
 Errors are no outputs: trials that ended in one are counted apart.
-What does not live here: the formulas (statistics/agreement.py), and verdicts (reports/).
 """
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import zip_longest
 
-from benchkit.basics.differences import Difference, differences
+from benchkit.basics.fields import LeafDifference, differences
 from benchkit.basics.values import JSON, Reply
 from benchkit.recordings.digests import ERROR, LogDigests, TrialOf, trial_digest
 from benchkit.recordings.error_pairs import ErrorPairs, error_pairs
@@ -96,8 +95,8 @@ class DigestComparison:
     self_first: Fraction | None
     self_second: Fraction | None
     same_settings: bool
-    settings: tuple[Difference, ...]
-    circumstances: tuple[Difference, ...]
+    settings: tuple[LeafDifference, ...]
+    circumstances: tuple[LeafDifference, ...]
     other_asks: tuple[str, ...]
 
     @property

@@ -1,8 +1,7 @@
 """The lists of a file of digests, left where they stand and read from there, so that a long one takes no memory.
 
 The kit writes such a file with a digest a line, and only in that layout is it read so; any other JSON of the same
-content has no outline, and its reader takes it whole. What does not live here: what stands around the lists
-(digest_book.py).
+content has no outline, and its reader takes it whole.
 """
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from benchkit.basics import strict_json
+from benchkit.basics import json_text
 from benchkit.basics.errors import ERROR_TYPES, Unusable
 from benchkit.basics.on_demand import OnDemand
 from benchkit.basics.values import JSON
@@ -76,7 +75,7 @@ def _outline_in(file: BinaryIO, version: _Version) -> Outline | None:
                 return None
             lists.append(_list_at(version, offset, length))
             kept[-2:] = _IN_PLACE + closing
-    return Outline(strict_json.parse(bytes(kept)), tuple(lists))
+    return Outline(json_text.parse(bytes(kept)), tuple(lists))
 
 
 def _rest_of_list(file: BinaryIO) -> tuple[int, bytes | None]:

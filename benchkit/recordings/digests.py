@@ -2,8 +2,6 @@
 
 Of an output: SHA-256 (64 hex) of its UTF-8; of an error: `error:<type>`; a trial that did not run has none, and
 reasoning is in none. Those of a large recording are made whenever they are taken, and kept by nobody.
-What does not live here: the file that keeps them (digest_book.py), and comparing two recordings
-(digest_comparison.py).
 """
 from __future__ import annotations
 
@@ -12,8 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
-from benchkit.basics.canonical import digest, text_digest
-from benchkit.basics.indented import text_of
+from benchkit.basics.json_text import digest, text_digest, text_of
 from benchkit.basics.on_demand import OnDemand
 from benchkit.basics.values import Reply
 from benchkit.recordings.recording import RecordedTrial, Recording

@@ -1,13 +1,10 @@
-"""Trials of two recordings that ended in an error on a side: counted by name, apart from outputs that are compared.
-
-What does not live here: the outputs (digest_comparison.py, reports/repeats.py).
-"""
+"""Trials of two recordings that ended in an error on a side: counted by name, apart from outputs that are compared."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from benchkit.basics.names import count_of
+from benchkit.basics.texts import count_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,4 @@
-"""What recordings and run records share: sessions, and the parts of the log, read with nothing missing or unknown.
-
-What does not live here: the two files themselves (recording.py, run_record.py).
-"""
+"""What recordings and run records share: sessions, and the parts of the log, read with nothing missing or unknown."""
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
@@ -9,8 +6,8 @@ from dataclasses import dataclass
 
 from benchkit.basics.errors import ERROR_TYPES
 from benchkit.basics.fields import Fields
-from benchkit.basics.indented import HOLE, number_of, text_of
-from benchkit.basics.names import first_alike
+from benchkit.basics.json_text import HOLE, number_of, text_of
+from benchkit.basics.texts import first_alike
 from benchkit.basics.values import JSON, ErrorFacts, TaskName, Timings, Usage, seed_of
 from benchkit.trial_log import parts
 from benchkit.trial_log.lines import STOP_REASONS

@@ -1,7 +1,4 @@
-"""A recording: every planned cell of one system, with what came of it. Values, and their wire form both ways.
-
-What does not live here: how a log becomes a recording (converting.py), and any verdict (judged.py).
-"""
+"""A recording: every planned cell of one system, with what came of it. Values, and their wire form both ways."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +8,7 @@ from pathlib import Path
 from benchkit.basics.command import shell_word
 from benchkit.basics.errors import ERROR_TYPES, Unusable
 from benchkit.basics.fields import Fields
-from benchkit.basics.indented import HOLE, form_of, indented, number_of, text_of, truth_of
+from benchkit.basics.json_text import HOLE, form_of, indented, number_of, text_of, truth_of
 from benchkit.basics.values import JSON, ErrorFacts, Failure, Outcome, Reply, TaskName
 from benchkit.disk.file_kinds import Kind, refuse_another_kind
 from benchkit.disk.whole_files import read_json, refuse_other, same_bytes, write_whole

@@ -2,7 +2,6 @@
 
 Widths are those a terminal shows (wide characters take two columns, combining ones none), control characters are
 shown as escapes, and one column of a table gives way where the others need the room.
-What does not live here: which tables there are (text.py and the rooms it names), and numbers as text (figures.py).
 """
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from benchkit.basics.names import shown, shown_line
+from benchkit.basics.texts import shown, shown_line
 
 WIDTH = 100
 INDENT = "  "

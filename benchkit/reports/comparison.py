@@ -2,9 +2,6 @@
 
 In a pair, the run given first is the base and the other the candidate; a difference is candidate minus base, so above
 0 the candidate is better. Figures are exact, or floats as they were computed.
-What does not live here: whether two runs can be compared (comparability.py), single cases (case_differences.py),
-recordings of one system (repeats.py), cautions (pair_cautions.py), sentences (pair_words.py),
-the gate (gate.py) and JSON (wire_pairs.py).
 """
 from __future__ import annotations
 
@@ -14,13 +11,19 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Literal
 
-from benchkit.reports.case_differences import CaseDifference, Outcome, case_differences, only_in
-from benchkit.reports.cautions import Caution
-from benchkit.reports.comparability import Obstacle, obstacles_between
 from benchkit.reports.latency_ratio import LatencyRatio, latency_ratios
-from benchkit.reports.pair_cautions import few_differing, one_log, pair_cautions
+from benchkit.reports.pair_warnings import few_differing, one_log, pair_warnings
+from benchkit.reports.paired_cases import (
+    CaseDifference,
+    Incompatibility,
+    Outcome,
+    case_differences,
+    incompatibilities_between,
+    only_in,
+)
 from benchkit.reports.repeats import Repeat, is_repeat, repeat_of
 from benchkit.reports.run_report import RunReport
+from benchkit.reports.warnings import ReportWarning
 from benchkit.statistics.intervals import Interval, open_plus_two, paired_plus_two
 from benchkit.statistics.paired import (
     ALPHA,
@@ -73,7 +76,7 @@ class Comparison:
     same_within_margin: bool | None
     latency: tuple[LatencyRatio, ...]
     repeat: Repeat | None
-    cautions: tuple[Caution, ...]
+    warnings: tuple[ReportWarning, ...]
 
     @property
     def compared(self) -> int:
@@ -157,7 +160,7 @@ class Pair:
 
     base: int
     candidate: int
-    obstacles: tuple[Obstacle, ...]
+    incompatibilities: tuple[Incompatibility, ...]
     comparison: Comparison | None
     adjusted_p: Fraction | None
     smallest_adjusted_p: Fraction | None
@@ -220,7 +223,7 @@ def compare(base: RunReport, candidate: RunReport, margin: Fraction | None = Non
         same_within_margin=None if margin is None else bool(differences) and same_within(around, margin),
         latency=latency_ratios(base, candidate, ids),
         repeat=repeat,
-        cautions=(*one_log(repeat), *pair_cautions(base.record, candidate.record, cases, p, interval)))
+        warnings=(*one_log(repeat), *pair_warnings(base.record, candidate.record, cases, p, interval)))
 
 
 def _side(winner: Literal["first", "second"] | None) -> Literal["base", "candidate"] | None:
@@ -230,9 +233,9 @@ def _side(winner: Literal["first", "second"] | None) -> Literal["base", "candida
 
 
 def _pair(runs: Sequence[RunReport], base: int, candidate: int, margin: Fraction | None) -> Pair:
-    obstacles = obstacles_between(runs[base].record, runs[candidate].record)
-    comparison = None if obstacles else compare(runs[base], runs[candidate], margin)
-    return Pair(base, candidate, obstacles, comparison, None, None)
+    incompatibilities = incompatibilities_between(runs[base].record, runs[candidate].record)
+    comparison = None if incompatibilities else compare(runs[base], runs[candidate], margin)
+    return Pair(base, candidate, incompatibilities, comparison, None, None)
 
 
 def _with_holm(pairs: Sequence[Pair]) -> list[Pair]:
@@ -245,9 +248,9 @@ def _with_holm(pairs: Sequence[Pair]) -> list[Pair]:
 
 def _adjusted(pair: Pair, comparison: Comparison, p_values: Sequence[Fraction], place: int, p: Fraction) -> Pair:
     smallest = holm([*p_values[:place], comparison.smallest_p, *p_values[place + 1:]])[place]
-    cautions = (*few_differing(comparison.compared, comparison.differing, smallest, len(p_values)),
-                *comparison.cautions)
-    return replace(pair, comparison=replace(comparison, cautions=cautions), adjusted_p=p, smallest_adjusted_p=smallest)
+    warnings = (*few_differing(comparison.compared, comparison.differing, smallest, len(p_values)),
+                *comparison.warnings)
+    return replace(pair, comparison=replace(comparison, warnings=warnings), adjusted_p=p, smallest_adjusted_p=smallest)
 
 
 def _rank(place: int, pairs: Sequence[Pair]) -> RankSet | None:

@@ -1,7 +1,4 @@
-"""The files a report can be written to: what each is called, how it begins, and who renders it.
-
-What does not live here: the rendering (wire.py, page.py, markdown.py, junit.py, trials_csv.py), and the disk.
-"""
+"""The files a report can be written to: what each is called, how it begins, and who renders it."""
 from __future__ import annotations
 
 import re
@@ -12,9 +9,9 @@ from benchkit.reports.comparison import SideBySide, side_by_side
 from benchkit.reports.junit import junit_report
 from benchkit.reports.markdown import markdown_report
 from benchkit.reports.page import page_report
+from benchkit.reports.report_json import report_bytes
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.trials_csv import trials_csv
-from benchkit.reports.wire import report_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,24 +1,112 @@
-"""The gate for automation: may the candidate take the place of the base? Rules, and which of them are broken.
-
-What does not live here: the comparison (comparison.py), and exit codes (the door).
-"""
+"""The gate for automation: may the candidate take the place of the base? Rules, and which of them are broken."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from benchkit.basics.names import all_of, count_of, names_of, verb_for, word_for
-from benchkit.basics.shares import as_given
-from benchkit.recordings.run_record import Totals
+from benchkit.basics.texts import all_of, as_given, count_of, names_of, shown_line, verb_for, word_for
+from benchkit.basics.values import JSON
+from benchkit.recordings.run_record import Result, Totals
 from benchkit.reports.comparison import Comparison
-from benchkit.reports.figures_as_text import distance, points, probability
+from benchkit.reports.failures import failed_checks
+from benchkit.reports.figures import distance, of, points, probability
+from benchkit.reports.outputs import expected_line
+from benchkit.reports.tally import CaseRow
+from benchkit.reports.text_cases import main_failure
 from benchkit.statistics.paired import has_uneven_trials, mean, paired_p, smallest_sign_flip_p, worst_paired_p
+
+FAILURE, ERROR = "failure", "error"
+MOST_QUOTED = 3
+"""So many failed trials of a case are told one by one; the rest is counted."""
+LONGEST_QUOTE = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class Problem:
+    """Why a test did not pass: FAILURE or ERROR, its type, one line, and more lines."""
+
+    kind: str
+    type: str
+    message: str
+    lines: tuple[str, ...]
+
+
+def kind_of(row: CaseRow) -> str | None:
+    """FAILURE where a trial failed, else ERROR where one is unknown, else None: the test passes."""
+    if row.passed < row.n:
+        return FAILURE
+    return ERROR if row.incomplete else None
+
+
+def problem_of(row: CaseRow, results: Iterable[Result], expected: JSON) -> Problem | None:
+    """Why a case is no stable pass, and what was expected of it; None if it passed every planned trial."""
+    kind = kind_of(row)
+    if kind is None:
+        return None
+    told = _told(results)
+    message = _message(row, told.errors, expected_line(expected))
+    return Problem(kind, str(row.state) if kind == FAILURE else told.errors.most_common(1)[0][0], message,
+                   (f"trials: {row.marks}   (+ passed  - failed  ? incomplete)",
+                    *(_failed_lines(row, told.failed) if kind == FAILURE else _error_lines(told.reasons))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Of the trials of a case: the first ones that failed, all errors by type, and the first reasons by count."""
+
+    failed: list[Result]
+    errors: Counter[str]
+    reasons: Counter[str]
+
+
+def _told(results: Iterable[Result]) -> _Told:
+    told = _Told([], Counter(), Counter())
+    for result in results:
+        if result.verdict == "fail" and len(told.failed) < MOST_QUOTED:
+            told.failed.append(result)
+        if result.error is not None:
+            told.errors[result.error.type] += 1
+            reason = f"{result.error.type}: {result.error.message}"
+            if reason in told.reasons or len(told.reasons) < MOST_QUOTED:
+                told.reasons[reason] += 1
+    return told
+
+
+def _message(row: CaseRow, errors: Mapping[str, int], expected: str) -> str:
+    judged = f"{of(row.passed, row.n)} {word_for(row.n, 'judged trial')} passed" if row.n else "no trial was judged"
+    parts = [f"{row.state}: {judged}"]
+    if row.incomplete:
+        types = ", ".join(f"{count:,} {name}" for name, count in errors.items())
+        planned = row.n + row.incomplete
+        parts.append(f"{of(row.incomplete, planned)} {word_for(planned, 'planned one is', 'planned ones are')} "
+                     f"incomplete ({types})")
+    if row.passed < row.n:
+        parts += [main_failure(row), f"expected {expected}" if expected else ""]
+    return "; ".join(filter(None, parts))
+
+
+def _failed_lines(row: CaseRow, failed: Iterable[Result]) -> Iterator[str]:
+    for result in failed:
+        yield f"trial {result.trial}, seed {result.seed}: failed"
+        explained = result.explain or {}
+        for check in failed_checks(result):
+            yield f"  {shown_line(check)}: {shown_line(explained.get(check, 'did not hold'))}"
+        yield f"  output: {shown_line(result.output or '', LONGEST_QUOTE)}"
+    more = row.n - row.passed - MOST_QUOTED
+    if more > 0:
+        yield f"and {count_of(more, 'more failed trial')}"
+
+
+def _error_lines(reasons: Mapping[str, int]) -> Iterator[str]:
+    for reason, count in reasons.items():
+        yield f"{count:,} x {shown_line(reason, LONGEST_QUOTE)}"
+
+
+@dataclass(frozen=True, slots=True)
+class GateRules:
     """What is allowed.
 
     A regression is a fall of mean pass^1 by more than `max_drop` (a share), with a p of "it fell by at most that" below
@@ -48,7 +136,7 @@ class RuleResult:
     doubt: str = ""
 
 
-class Answer(StrEnum):
+class GateAnswer(StrEnum):
     """The answer of the gate; all but the first let the candidate pass."""
 
     REFUSED = "refused"
@@ -61,7 +149,7 @@ class Answer(StrEnum):
 class Gate:
     """The answer of the gate, rule by rule."""
 
-    rules: Rules
+    rules: GateRules
     results: tuple[RuleResult, ...]
 
     @property
@@ -80,26 +168,26 @@ class Gate:
         return tuple(result.doubt for result in self.results if result.doubt)
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> GateAnswer:
         """What the rules come to."""
         if self.broken:
-            return Answer.REFUSED
+            return GateAnswer.REFUSED
         if self.why_open:
-            return Answer.NOT_DECIDED
-        return Answer.UNSURE if self.doubts else Answer.ACCEPTED
+            return GateAnswer.NOT_DECIDED
+        return GateAnswer.UNSURE if self.doubts else GateAnswer.ACCEPTED
 
     @property
     def is_decided(self) -> bool:
         """Whether the answer is one: a rule is broken, or each could have been."""
-        return self.answer is not Answer.NOT_DECIDED
+        return self.answer is not GateAnswer.NOT_DECIDED
 
 
-def gate_of(comparison: Comparison, candidate: Totals, rules: Rules) -> Gate:
+def gate_of(comparison: Comparison, candidate: Totals, rules: GateRules) -> Gate:
     """Hold a comparison, and all trials of the candidate, against the rules."""
     return Gate(rules, (_drop(comparison, rules), _incomplete(candidate, rules), *_strict(comparison, rules)))
 
 
-def _drop(comparison: Comparison, rules: Rules) -> RuleResult:
+def _drop(comparison: Comparison, rules: GateRules) -> RuleResult:
     absent = _absent(comparison)
     if comparison.difference is None:
         nothing = "no case was judged on both sides, so nothing is known of a fall"
@@ -130,7 +218,7 @@ def _p_of_fall(comparison: Comparison, allowed: Fraction) -> tuple[Fraction, Fra
     return p, worst_paired_p(counts, allowed) if any(comparison.incomplete) else p
 
 
-def _p_text(comparison: Comparison, rules: Rules, p: Fraction, p_worst: Fraction) -> str:
+def _p_text(comparison: Comparison, rules: GateRules, p: Fraction, p_worst: Fraction) -> str:
     is_uneven = (has_uneven_trials(case.counts for case in comparison.cases) if rules.max_drop
                  else p > comparison.sign_flip)
     of = f" of a fall by at most {as_given(rules.max_drop)} points" if rules.max_drop else ""
@@ -139,7 +227,7 @@ def _p_text(comparison: Comparison, rules: Rules, p: Fraction, p_worst: Fraction
     return f"{'p' if is_uneven else 'sign-flip p'} {probability(p, rules.alpha)}{up_to}{of}{uneven}"
 
 
-def _why_open(comparison: Comparison, rules: Rules, p: Fraction, p_worst: Fraction) -> str:
+def _why_open(comparison: Comparison, rules: GateRules, p: Fraction, p_worst: Fraction) -> str:
     """Why a fall could not be refused whatever it is; empty where it could."""
     if p < rules.alpha <= p_worst:
         return f"incomplete trials could undo it: with them p is up to {probability(p_worst, rules.alpha)}"
@@ -150,7 +238,7 @@ def _why_open(comparison: Comparison, rules: Rules, p: Fraction, p_worst: Fracti
     return f"with {count_of(differing, 'differing case')} the smallest p is {probability(smallest, rules.alpha)}"
 
 
-def _way_out(comparison: Comparison, rules: Rules, p: Fraction) -> str:
+def _way_out(comparison: Comparison, rules: GateRules, p: Fraction) -> str:
     """What that means, and what would decide it."""
     if p < rules.alpha:
         return "and the exit code is 0; judge the incomplete trials first"
@@ -158,7 +246,7 @@ def _way_out(comparison: Comparison, rules: Rules, p: Fraction) -> str:
     return (f"so no alpha of {float(rules.alpha):g} could refuse it, and the exit code is 0; use more cases{strict}")
 
 
-def _possible_fall(comparison: Comparison, rules: Rules) -> str:
+def _possible_fall(comparison: Comparison, rules: GateRules) -> str:
     """A fall by more than is allowed that incomplete trials leave open; empty where they do not."""
     lowest = mean([case.counts.open_difference.low for case in comparison.cases])
     if lowest is None or -lowest <= rules.max_drop or not any(comparison.incomplete):
@@ -182,20 +270,20 @@ def _joined(*reasons: str) -> str:
 def answer_line(gate: Gate, pair: str) -> str:
     """The answer in a line that does not reassure where the candidate fell; `pair` is `candidate against base`."""
     answer, rules = gate.answer, count_of(len(gate.results), "rule")
-    if answer is Answer.REFUSED:
+    if answer is GateAnswer.REFUSED:
         return f"refused ({len(gate.broken)} of {rules} broken): {pair}"
-    if answer is Answer.NOT_DECIDED:
+    if answer is GateAnswer.NOT_DECIDED:
         return f"not decided: {'; '.join(gate.why_open)} ({pair})"
-    if answer is Answer.UNSURE:
+    if answer is GateAnswer.UNSURE:
         return f"{answer}: {'; '.join(gate.doubts)} (none of {rules} broken): {pair}"
     return f"accepted (none of {rules} broken): {pair}"
 
 
-def _fall(comparison: Comparison, rules: Rules) -> str:
+def _fall(comparison: Comparison, rules: GateRules) -> str:
     return f"pass^1 fell by {points(comparison.difference, rules.max_drop).lstrip('-')} points"
 
 
-def _incomplete(candidate: Totals, rules: Rules) -> RuleResult:
+def _incomplete(candidate: Totals, rules: GateRules) -> RuleResult:
     is_broken = candidate.incomplete > 0 and not rules.allow_incomplete
     text = (f"{candidate.incomplete:,} of {count_of(candidate.planned, 'trial')} of the candidate "
             f"{verb_for(candidate.incomplete, candidate.planned, 'is', 'are')} incomplete")
@@ -210,7 +298,7 @@ def _incomplete(candidate: Totals, rules: Rules) -> RuleResult:
     return RuleResult("incomplete", is_broken, text)
 
 
-def _strict(comparison: Comparison, rules: Rules) -> Iterator[RuleResult]:
+def _strict(comparison: Comparison, rules: GateRules) -> Iterator[RuleResult]:
     if not rules.strict:
         return
     fallen, gone = [case.id for case in comparison.regressions], comparison.gone

@@ -1,23 +1,20 @@
-"""Runs as JUnit XML, the file that CI systems show: a suite is a run, a test is a case, what was run is properties.
-
-What does not live here: when a case is a failure or an error (case_problems.py), and escaping (pages/escaping.py).
-"""
+"""Runs as JUnit XML, the file that CI systems show: a suite is a run, a test is a case, what was run is properties."""
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from benchkit.basics.canonical import canonical
-from benchkit.basics.names import word_for
+from benchkit.basics.json_text import canonical
+from benchkit.basics.texts import word_for
 from benchkit.basics.values import JSON
 from benchkit.pages.escaping import xml_attribute, xml_text
 from benchkit.recordings.pieces import SessionFacts
-from benchkit.reports.case_problems import ERROR, FAILURE, kind_of, problem_of
-from benchkit.reports.case_rows import CaseRow
-from benchkit.reports.circumstances import ending_of, hardware_of
 from benchkit.reports.comparison import labels_of
-from benchkit.reports.figures_as_text import of, rate, spread
+from benchkit.reports.figures import of, rate, spread
+from benchkit.reports.gate import ERROR, FAILURE, kind_of, problem_of
+from benchkit.reports.latency_ratio import ending_of, hardware_of
 from benchkit.reports.run_report import RunReport
+from benchkit.reports.tally import CaseRow
 from benchkit.statistics.suites import SuiteMetric
 
 
@@ -102,7 +99,7 @@ def _properties_of(run: RunReport) -> Iterator[tuple[str, str]]:
     yield "sessions", str(len(record.sessions))
     for number, session in enumerate(record.sessions, 1):
         yield from ((f"session.{number}.{key}", value) for key, value in _session_facts(session))
-    yield from ((f"warning.{caution.code}", caution.text) for caution in run.cautions)
+    yield from ((f"warning.{caution.code}", caution.text) for caution in run.warnings)
 
 
 def _rate(metric: SuiteMetric) -> str:

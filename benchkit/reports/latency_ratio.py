@@ -1,18 +1,42 @@
-"""How much longer the candidate takes: the ratio of median latencies over the common cases.
-
-Warm and cold trials apart. What does not live here: which trials have a latency (speed.py).
-"""
+"""How much longer the candidate takes, and on which hardware each run was measured."""
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from benchkit.recordings.pieces import SessionFacts
 from benchkit.recordings.run_record import RunRecord
+from benchkit.reports.figures import seconds
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import LatencyColumn, latency_columns
 from benchkit.statistics.percentiles import Latency
 from benchkit.statistics.sorted_runs import SortedRuns
+
+NOT_SAID = "not said"
+COLD = "cold: the first of its case in a session, or one that waited for the model to load"
+
+
+def measured_on(sessions: Sequence[SessionFacts]) -> str:
+    """The hardware that gave the latencies, for what else ran there is part of them; empty if nobody said."""
+    return hardware_of(sessions) if any(session.hardware for session in sessions) else ""
+
+
+def hardware_of(sessions: Iterable[SessionFacts]) -> str:
+    """The hardware of all sessions, each kind once; NOT_SAID stands for those that do not name theirs."""
+    return ", ".join(dict.fromkeys(session.hardware or NOT_SAID for session in sessions)) or NOT_SAID
+
+
+def limits_of(session: SessionFacts) -> tuple[str, ...]:
+    """The limits a session was given: `budget 30.00 s`, `timeout 120 s`."""
+    limits = (("budget", session.budget_s), ("timeout", session.timeout_s))
+    return tuple(f"{name} {seconds(value)} s" for name, value in limits if value is not None)
+
+
+def ending_of(session: SessionFacts) -> str:
+    """How a session ended, in one word, or that it does not say."""
+    return session.stop or "no word of it"
+
 
 WARMTHS = ("warm", "cold")
 

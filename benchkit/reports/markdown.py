@@ -3,8 +3,6 @@
 A renderer: values in, text out. No text of models or files can leave its cell. Long lists are folded, and end with
 how much was left out. The whole report fits a comment on GitHub, whatever it is about: rows are left out first, then
 what runs and pairs are told in full, then runs and pairs, and what is left out is told.
-What does not live here: the parts (markdown_rates.py, markdown_cases.py, markdown_about.py, markdown_pairs.py), and
-the escaping (pages/).
 """
 from __future__ import annotations
 
@@ -12,7 +10,6 @@ from collections.abc import Iterable, Iterator
 
 from benchkit.pages.markdown import Markdown, bullets, code, folded, heading, warning, words
 from benchkit.reports.comparison import SideBySide
-from benchkit.reports.headline import headline_of
 from benchkit.reports.markdown_about import circumstances_part, footer, speed_part
 from benchkit.reports.markdown_cases import all_cases_part, failure_part, flaky_part, never_part, unjudged_part
 from benchkit.reports.markdown_pairs import overview, pairs_part
@@ -26,7 +23,7 @@ from benchkit.reports.markdown_parts import (
     own,
 )
 from benchkit.reports.markdown_rates import coverage_part, pass_part, tag_part
-from benchkit.reports.run_report import RunReport
+from benchkit.reports.run_report import RunReport, headline_of
 
 FEWEST_ROWS = 3
 """Before a list has fewer rows, details of whole runs and pairs are left out."""
@@ -92,7 +89,7 @@ def _run(label: str, run: RunReport, room: Room | None, is_alone: bool) -> Itera
     headline = headline_of(run)
     yield bullets([words(own("**Does:**"), own(headline.does)), words(own("**Unknown:**"), own(headline.unknown)),
                    words(own("**Trust:**"), own(headline.trust))])
-    yield warning(words(code(caution.code), caution.text) for caution in run.cautions)
+    yield warning(words(code(caution.code), caution.text) for caution in run.warnings)
     if room is not None and is_alone:
         yield from _details(run, room.rows)
     elif room is not None:

@@ -1,17 +1,14 @@
-"""The Markdown report on what was run: speed, hardware and sessions, settings, and how the report was made.
-
-What does not live here: the measuring (speed.py).
-"""
+"""The Markdown report on what was run: speed, hardware and sessions, settings, and how the report was made."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from benchkit import VERSION
-from benchkit.basics.canonical import canonical
-from benchkit.basics.names import count_of
+from benchkit.basics.json_text import canonical
+from benchkit.basics.texts import count_of
 from benchkit.pages.markdown import Markdown, bullets, code, folded, paragraph, table, words
-from benchkit.reports.circumstances import COLD, ending_of, hardware_of, limits_of, measured_on
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, latency, number, per_second, seconds
+from benchkit.reports.figures import NOT_AVAILABLE, latency, number, per_second, seconds
+from benchkit.reports.latency_ratio import COLD, ending_of, hardware_of, limits_of, measured_on
 from benchkit.reports.markdown_parts import FEW_ROWS, LONGEST_TEXT, cut_table, left, own, right
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import LatencyColumn, tokens_told

@@ -1,19 +1,13 @@
-"""The Markdown report on why trials failed, and on single cases.
-
-What does not live here: the counting (failures.py, confusion.py, case_rows.py).
-"""
+"""The Markdown report on why trials failed, and on single cases."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchkit.basics.names import count_of, word_for
+from benchkit.basics.texts import count_of, word_for
 from benchkit.pages.markdown import Markdown, code, folded, paragraph, table, words
-from benchkit.reports.case_rows import CaseRow, in_state, never_passed
 from benchkit.reports.columns import clipped
-from benchkit.reports.confusion import Confusion
-from benchkit.reports.expected import expected_line
-from benchkit.reports.failures import MANY_REASONS
-from benchkit.reports.figures_as_text import each_by_itself, number, percent, share, spread
+from benchkit.reports.failures import MANY_REASONS, Confusion
+from benchkit.reports.figures import each_by_itself, number, percent, share, spread
 from benchkit.reports.markdown_parts import (
     FEW_ROWS,
     LONGEST_NAME,
@@ -25,7 +19,9 @@ from benchkit.reports.markdown_parts import (
     own_sentence,
     right,
 )
+from benchkit.reports.outputs import expected_line
 from benchkit.reports.run_report import RunReport
+from benchkit.reports.tally import CaseRow, in_state, never_passed
 from benchkit.reports.text_cases import MOST_MARKS, main_failure, passed_cell
 from benchkit.statistics.estimators import State
 

@@ -1,18 +1,12 @@
-"""The Markdown report on several runs: side by side, every pair compared, and the pairs that are not, and why.
-
-What does not live here: the comparing (comparison.py).
-"""
+"""The Markdown report on several runs: side by side, every pair compared, and the pairs that are not, and why."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchkit.basics.names import count_of
-from benchkit.basics.shares import as_given
+from benchkit.basics.texts import as_given, count_of
 from benchkit.pages.markdown import Markdown, bullets, code, folded, heading, paragraph, strong, warning, words
-from benchkit.reports.case_differences import CaseDifference, Outcome
-from benchkit.reports.case_rows import in_state, never_passed
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
-from benchkit.reports.figures_as_text import (
+from benchkit.reports.figures import (
     NOT_AVAILABLE,
     distance,
     number,
@@ -34,9 +28,10 @@ from benchkit.reports.markdown_parts import (
     own,
     right,
 )
-from benchkit.reports.pair_numbers import latency_measured_on, latency_text, p_text, regression_facts
-from benchkit.reports.pair_words import verdict_of
+from benchkit.reports.pair_words import latency_measured_on, latency_text, p_text, regression_facts, verdict_of
+from benchkit.reports.paired_cases import CaseDifference, Outcome
 from benchkit.reports.repeats import Repeat
+from benchkit.reports.tally import in_state, never_passed
 from benchkit.reports.text_cases import passed_cell
 from benchkit.statistics.estimators import State
 
@@ -54,7 +49,7 @@ def _overview_row(beside: SideBySide, place: int) -> list[Markdown]:
     run, rank = beside.runs[place], beside.ranks[place]
     rates = [own(rate(run.suite[end].hat if run.suite else None)) for end in (0, -1)]
     counts = (run.record.trials, len(in_state(run.cases, State.FLAKY)), len(never_passed(run.cases)),
-              run.totals.incomplete, len(run.cautions))
+              run.totals.incomplete, len(run.warnings))
     return [code(beside.labels[place], LONGEST_NAME), code(run.record.system, LONGEST_NAME),
             own(NOT_AVAILABLE if rank is None else str(rank)), *rates, *(own(number(count)) for count in counts)]
 
@@ -97,7 +92,7 @@ def _details(beside: SideBySide, pair: Pair, found: Comparison, most: int) -> It
     base, candidate = _names(beside, pair)
     yield heading(4, candidate, own("against"), base)
     yield paragraph(verdict_of(beside, pair).text)
-    yield warning(words(code(caution.code), caution.text) for caution in found.cautions)
+    yield warning(words(code(caution.code), caution.text) for caution in found.warnings)
     yield bullets(_facts(beside, pair, found, most))
     lost = [case for case in found.with_outcome(Outcome.LOST) if not case.is_regression]
     other = "other " if found.regressions else ""
@@ -149,11 +144,11 @@ def _cases(title: str, cases: Sequence[CaseDifference], most: int) -> Markdown:
 
 
 def _not_compared(beside: SideBySide, most: int) -> Iterator[Markdown]:
-    apart = [pair for pair in beside.pairs if pair.obstacles]
+    apart = [pair for pair in beside.pairs if pair.incompatibilities]
     if apart:
         yield heading(3, own("Not compared"))
-        yield bullets(words(_both(beside, pair), obstacle.text)
-                      for pair in apart[:most] for obstacle in pair.obstacles)
+        yield bullets(words(_both(beside, pair), incompatibility.text)
+                      for pair in apart[:most] for incompatibility in pair.incompatibilities)
         yield from left_out(len(apart) - most, "pair")
 
 

@@ -1,14 +1,10 @@
-"""What all parts of the Markdown report share: figures as markup, lists that end, columns of figures.
-
-What does not live here: the escaping (pages/escaping.py), and what stands in the parts (markdown.py and the rooms it
-names).
-"""
+"""What all parts of the Markdown report share: figures as markup, lists that end, columns of figures."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from benchkit.basics.names import count_of
+from benchkit.basics.texts import count_of
 from benchkit.pages.markdown import Markdown, MarkdownColumn, folded, paragraph, table
 
 LONGEST_NAME = 60

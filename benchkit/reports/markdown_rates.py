@@ -1,14 +1,11 @@
-"""The Markdown report on how much is known and how often it passes.
-
-What does not live here: why trials failed, and single cases (markdown_cases.py).
-"""
+"""The Markdown report on how much is known and how often it passes."""
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchkit.basics.names import count_of
+from benchkit.basics.texts import count_of
 from benchkit.pages.markdown import Markdown, MarkdownColumn, code, paragraph, table
-from benchkit.reports.figures_as_text import (
+from benchkit.reports.figures import (
     and_unknown,
     each_by_itself,
     error_words,
@@ -20,10 +17,9 @@ from benchkit.reports.figures_as_text import (
     spread,
     standard_error,
 )
-from benchkit.reports.headline import flake_unseen
-from benchkit.reports.ks import shown_ks
 from benchkit.reports.markdown_parts import LONGEST_NAME, cut_table, left, own, own_sentence, right
-from benchkit.reports.run_report import RunReport
+from benchkit.reports.run_report import RunReport, flake_unseen
+from benchkit.reports.tally import shown_ks
 from benchkit.statistics.suites import SuiteAtK, SuiteMetric
 
 

@@ -1,15 +1,15 @@
 """The report page: one self-contained HTML file of one run, or of several that are compared.
 
 A renderer: values in, text out. Warnings stand on top; every trial of a run of up to 10,000 can be followed to its
-output. What does not live here: the parts (the rooms page_*.py), and how a page is built (pages/).
+output.
 """
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from benchkit.basics.names import shown_line
-from benchkit.pages.document import Page, Section, document
+from benchkit.basics.texts import shown_line
+from benchkit.pages.document import Page, PageSection, document
 from benchkit.pages.html import Html, element, joined
 from benchkit.pages.parts import bullets, link
 from benchkit.reports.comparison import SideBySide
@@ -45,16 +45,16 @@ def page_report(side: SideBySide) -> Iterator[str]:
 
 
 def _of_one(run: RunOnPage) -> Page:
-    sections = [Section(run.anchor(topic.name), topic.title, topic.body) for topic in _topics(run)]
+    sections = [PageSection(run.anchor(topic.name), topic.title, topic.body) for topic in _topics(run)]
     return Page(_title_of(run), run_lead(run.report), sections, footer([run.label]))
 
 
 def _of_several(side: SideBySide, runs: Sequence[RunOnPage]) -> Page:
     named = ", ".join(shown_line(run.label, LONGEST_NAME) for run in runs[:MOST_IN_TITLE])
     more = f" and {len(runs) - MOST_IN_TITLE} more" if len(runs) > MOST_IN_TITLE else ""
-    sections = [Section("runs", "Side by side", overview_part(side, runs)),
-                Section("pairs", "Pair by pair", pairs_part(side, runs)),
-                *(Section(run.anchor("all"), _title_of(run), _whole_run(run)) for run in runs)]
+    sections = [PageSection("runs", "Side by side", overview_part(side, runs)),
+                PageSection("pairs", "Pair by pair", pairs_part(side, runs)),
+                *(PageSection(run.anchor("all"), _title_of(run), _whole_run(run)) for run in runs)]
     return Page(f"{len(runs)} runs: {named}{more}", pairs_lead(side), sections, footer(side.labels))
 
 

@@ -1,23 +1,20 @@
-"""The report page on what was run: task, judge, hardware, sessions, settings; and how the page was made.
-
-What does not live here: what sessions differ in (cautions.py).
-"""
+"""The report page on what was run: task, judge, hardware, sessions, settings; and how the page was made."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
 from benchkit import VERSION
-from benchkit.basics.canonical import canonical
-from benchkit.basics.names import count_of
+from benchkit.basics.json_text import canonical
+from benchkit.basics.texts import count_of
 from benchkit.pages.html import Child, Html, joined
 from benchkit.pages.parts import code, facts, fold, paragraph
 from benchkit.pages.tables import Column, number_column, table
 from benchkit.recordings.pieces import SessionFacts
-from benchkit.reports.cautions import temperature_of
-from benchkit.reports.circumstances import ending_of, hardware_of, limits_of
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, seconds
+from benchkit.reports.figures import NOT_AVAILABLE, seconds
+from benchkit.reports.latency_ratio import ending_of, hardware_of, limits_of
 from benchkit.reports.page_parts import line, name
 from benchkit.reports.run_report import RunReport
+from benchkit.reports.warnings import temperature_of
 
 MOST_SESSIONS, MOST_SETTINGS, MOST_NAMED = 50, 60, 10
 

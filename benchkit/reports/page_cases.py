@@ -1,22 +1,19 @@
-"""The report page on all cases: a mark for each trial that leads to its details, and bars with intervals.
-
-What does not live here: the details (page_details.py), and flaky cases with their outputs (page_flaky.py).
-"""
+"""The report page on all cases: a mark for each trial that leads to its details, and bars with intervals."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchkit.basics.names import count_of, shown_line
+from benchkit.basics.texts import count_of, shown_line
 from benchkit.pages.html import Child, Html, joined, whole
-from benchkit.pages.marks import Part, Tone, badge, legend, mark, stacked_bar
+from benchkit.pages.marks import BarPart, Tone, badge, legend, mark, stacked_bar
 from benchkit.pages.parts import paragraph
 from benchkit.pages.row_chart import Bar, RowTitles
 from benchkit.pages.tables import Column, mark_column, number_column, table
 from benchkit.recordings.run_record import Result
-from benchkit.reports.case_rows import CaseRow
-from benchkit.reports.figures_as_text import each_by_itself, percent
+from benchkit.reports.figures import each_by_itself, percent
 from benchkit.reports.page_parts import cut_bars, linked, name, quiet, sentence, tone_of, tone_of_trial, words_of
 from benchkit.reports.page_run import MOST_ROWS, RunOnPage, places_by_trouble
+from benchkit.reports.tally import CaseRow
 from benchkit.reports.text_cases import passed_cell
 
 MOST_COLUMNS = 20
@@ -72,7 +69,11 @@ def _counts_table(run: RunOnPage, places: Sequence[int]) -> Iterator[Html]:
 
 def _counts_row(run: RunOnPage, place: int) -> list[Child]:
     row = run.report.cases[place]
-    parts = [Part(Tone.PASS, row.passed), Part(Tone.FAIL, row.n - row.passed), Part(Tone.INCOMPLETE, row.incomplete)]
+    parts = [
+        BarPart(Tone.PASS, row.passed),
+        BarPart(Tone.FAIL, row.n - row.passed),
+        BarPart(Tone.INCOMPLETE, row.incomplete),
+    ]
     return [_case_name(run, place), stacked_bar(shown_line(row.id, LONGEST_TOLD), parts), *_figures(row)]
 
 

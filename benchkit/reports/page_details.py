@@ -1,19 +1,18 @@
 """The report page on single trials: what was asked and expected, what came, what the checks say, how long it took.
 
 All of it is folded. Trials of a case with the same outcome stand in one block; a link to any of them opens it.
-What does not live here: which cases and outcomes are shown, and where texts are cut (page_run.py).
 """
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchkit.basics.names import count_of, shown_line
+from benchkit.basics.texts import count_of, shown_line
 from benchkit.pages.html import Child, Html, element, joined
 from benchkit.pages.marks import badge
 from benchkit.pages.parts import bullets, code, fold, paragraph, side_by_side, text_block
 from benchkit.recordings.run_record import Result
-from benchkit.reports.answer_groups import AnswerGroup
 from benchkit.reports.failures import failed_checks
+from benchkit.reports.outputs import AnswerGroup
 from benchkit.reports.page_parts import line, name, quiet, tone_of, tone_of_trial, value_text, words_of
 from benchkit.reports.page_run import LONGEST_TEXT, DetailedCase, RunOnPage
 from benchkit.reports.text_cases import passed_cell

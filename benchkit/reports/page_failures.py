@@ -1,20 +1,16 @@
-"""The report page on why trials failed: by check, by explanation, and which answer was taken for which.
-
-What does not live here: the counting (failures.py, confusion.py).
-"""
+"""The report page on why trials failed: by check, by explanation, and which answer was taken for which."""
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchkit.basics.names import count_of, word_for
+from benchkit.basics.texts import count_of, word_for
 from benchkit.pages.html import Html, element, joined
 from benchkit.pages.marks import Tone
 from benchkit.pages.parts import paragraph
 from benchkit.pages.row_chart import Bar, RowTitles
 from benchkit.pages.tables import Column, number_column, table
-from benchkit.reports.confusion import Confusion
-from benchkit.reports.failures import MANY_REASONS, CheckCount, Reason
-from benchkit.reports.figures_as_text import number, of, share
+from benchkit.reports.failures import MANY_REASONS, CheckCount, Confusion, Reason
+from benchkit.reports.figures import number, of, share
 from benchkit.reports.page_parts import cut_bars, line, name, quiet, sentence
 from benchkit.reports.run_report import RunReport
 

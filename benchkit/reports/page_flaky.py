@@ -1,22 +1,18 @@
-"""The report page on flaky cases: what was expected, an output that passed beside one that failed, and what differs.
-
-What does not live here: which outputs, and where they part (output_pairs.py).
-"""
+"""The report page on flaky cases: what was expected, an output that passed beside one that failed, and what differs."""
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchkit.basics.names import count_of
+from benchkit.basics.texts import count_of
 from benchkit.pages.html import Child, Html, element, joined
 from benchkit.pages.marks import badge
 from benchkit.pages.parts import code, fold, paragraph, side_by_side
 from benchkit.recordings.run_record import JudgedCase, Result
-from benchkit.reports.case_rows import in_state
-from benchkit.reports.expected import expected_line
 from benchkit.reports.failures import failed_checks
-from benchkit.reports.output_pairs import OutputPair, Parted, field_differences, output_pair, parted
+from benchkit.reports.outputs import OutputPair, Parted, expected_line, field_differences, output_pair, parted
 from benchkit.reports.page_parts import line, linked, name, quiet, tone_of, tone_of_trial
 from benchkit.reports.page_run import RunOnPage, places_by_trouble
+from benchkit.reports.tally import in_state
 from benchkit.reports.text_cases import passed_cell
 from benchkit.statistics.estimators import State
 

@@ -1,28 +1,24 @@
-"""What stands on top of the report page: the headline, all warnings, and the first figures.
-
-What does not live here: the sentences (headline.py, cautions.py).
-"""
+"""What stands on top of the report page: the headline, all warnings, and the first figures."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from benchkit.basics.names import count_of
+from benchkit.basics.texts import count_of
 from benchkit.pages.html import Html, element, joined
 from benchkit.pages.marks import Tone
 from benchkit.pages.parts import Figure, bullets, callout, code, facts, figures
-from benchkit.reports.case_rows import in_state
-from benchkit.reports.cautions import Caution
-from benchkit.reports.figures_as_text import number, share, spread
-from benchkit.reports.headline import headline_of
+from benchkit.reports.figures import number, share, spread
 from benchkit.reports.page_parts import rate_percent, sentence
-from benchkit.reports.run_report import RunReport
+from benchkit.reports.run_report import RunReport, headline_of
+from benchkit.reports.tally import in_state
+from benchkit.reports.warnings import ReportWarning
 from benchkit.statistics.estimators import State
 from benchkit.statistics.suites import SuiteMetric
 
 
 def run_lead(run: RunReport) -> Html:
     """The headline, the warnings and the figures of one run."""
-    return joined(headline_part(run), warnings(count_of(len(run.cautions), "warning"), run.cautions),
+    return joined(headline_part(run), warnings_callout(count_of(len(run.warnings), "warning"), run.warnings),
                   figures_part(run))
 
 
@@ -38,17 +34,17 @@ def figures_part(run: RunReport) -> Html:
     return figures(_figures(run))
 
 
-def warnings(title: str, cautions: Iterable[Caution]) -> Html:
+def warnings_callout(title: str, warnings: Iterable[ReportWarning]) -> Html:
     """Warnings that must not be overlooked; nothing where there are none."""
-    found = list(cautions)
+    found = list(warnings)
     if not found:
         return Html()
-    return callout(Tone.FLAKY, title, caution_list(found))
+    return callout(Tone.FLAKY, title, warning_list(found))
 
 
-def caution_list(cautions: Iterable[Caution]) -> Html:
+def warning_list(warnings: Iterable[ReportWarning]) -> Html:
     """Each warning with its code."""
-    return bullets(joined(sentence(caution.text), " ", code(caution.code)) for caution in cautions)
+    return bullets(joined(sentence(caution.text), " ", code(caution.code)) for caution in warnings)
 
 
 def _figures(run: RunReport) -> Iterator[Figure]:

@@ -1,25 +1,21 @@
-"""The report page on one pair of runs: its sentence, its numbers, and every case whose pass rates differ.
-
-What does not live here: all pairs at once (page_pairs.py).
-"""
+"""The report page on one pair of runs: its sentence, its numbers, and every case whose pass rates differ."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchkit.basics.names import count_of
+from benchkit.basics.texts import count_of
 from benchkit.pages.html import Child, Html, joined, whole
 from benchkit.pages.marks import Tone
 from benchkit.pages.parts import article, callout, facts, fold, paragraph
-from benchkit.pages.row_chart import Difference, RowTitles, difference_chart
-from benchkit.reports.case_differences import CaseDifference, Outcome
+from benchkit.pages.row_chart import DifferenceRow, RowTitles, difference_chart
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
-from benchkit.reports.page_lead import warnings
+from benchkit.reports.page_lead import warnings_callout
 from benchkit.reports.page_pairs import pair_anchor, tone_of_finding
 from benchkit.reports.page_parts import line, linked, name, quiet
 from benchkit.reports.page_run import RunOnPage
-from benchkit.reports.pair_numbers import number_facts, regression_facts
-from benchkit.reports.pair_words import title_of, verdict_of
+from benchkit.reports.pair_words import number_facts, regression_facts, title_of, verdict_of
+from benchkit.reports.paired_cases import CaseDifference, Outcome
 from benchkit.reports.text_cases import passed_cell
 
 FEW_CASES, MOST_CASES = 25, 500
@@ -52,7 +48,7 @@ def _pair(side: SideBySide, pair: Pair, sides: _Sides) -> Iterator[Html]:
     found = pair.comparison
     if found is None:
         return
-    yield warnings(count_of(len(found.cautions), "warning"), found.cautions)
+    yield warnings_callout(count_of(len(found.warnings), "warning"), found.warnings)
     yield facts((*((_label(label), text) for label, text in number_facts(side, pair, found)), *_counts(found)))
     yield from _changed(found, sides)
     yield from _unchanged(found, sides)
@@ -92,12 +88,12 @@ def _chart(title: str, cases: Sequence[CaseDifference], sides: _Sides) -> Iterat
     yield from difference_chart(titles, [_row(case, sides) for case in cases])
 
 
-def _row(case: CaseDifference, sides: _Sides) -> Difference:
+def _row(case: CaseDifference, sides: _Sides) -> DifferenceRow:
     difference = float(case.difference or 0)
     now = linked(sides.candidate.case_anchor(sides.candidate_places[case.id]), passed_cell(case.candidate))
     was = linked(sides.base.case_anchor(sides.base_places[case.id]), passed_cell(case.base))
-    return Difference(name(case.id), difference, None, None, joined(now, ", was ", was),
-                      Tone.PASS if difference > 0 else Tone.FAIL)
+    return DifferenceRow(name(case.id), difference, None, None, joined(now, ", was ", was),
+                         Tone.PASS if difference > 0 else Tone.FAIL)
 
 
 def _unchanged(found: Comparison, sides: _Sides) -> Iterator[Html]:

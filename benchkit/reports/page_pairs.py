@@ -1,36 +1,24 @@
-"""The report page on several runs: side by side, every pair drawn and in words, cases won and lost by name.
-
-What does not live here: the comparing (comparison.py), and single pairs (page_pair.py).
-"""
+"""The report page on several runs: side by side, every pair drawn and in words, cases won and lost by name."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchkit.basics.names import count_of
+from benchkit.basics.texts import count_of
 from benchkit.pages.curve_chart import Curve, CurveChart, curve_chart
 from benchkit.pages.html import Child, Html, breakable, element, joined
 from benchkit.pages.marks import Tone, badge
 from benchkit.pages.parts import bullets, callout, folded_callout, link, paragraph, together
-from benchkit.pages.row_chart import Bar, Difference, RowTitles, bar_chart, difference_chart
+from benchkit.pages.row_chart import Bar, DifferenceRow, RowTitles, bar_chart, difference_chart
 from benchkit.pages.tables import Column, number_column, table
-from benchkit.reports.case_rows import in_state, never_passed
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
-from benchkit.reports.figures_as_text import (
-    NOT_AVAILABLE,
-    number,
-    of,
-    percent,
-    points,
-    probability,
-    rate,
-    spread,
-)
-from benchkit.reports.page_lead import caution_list
+from benchkit.reports.figures import NOT_AVAILABLE, number, of, percent, points, probability, rate, spread
+from benchkit.reports.page_lead import warning_list
 from benchkit.reports.page_parts import line, name, quiet, rate_bar, rate_percent, sentence
 from benchkit.reports.page_rates import OPEN_BANDS, curve_points
 from benchkit.reports.page_run import RunOnPage
 from benchkit.reports.pair_words import Finding, title_of, verdict_of
 from benchkit.reports.run_report import suite_at
+from benchkit.reports.tally import in_state, never_passed
 from benchkit.statistics.estimators import State
 
 MOST_VERDICTS = 6
@@ -60,12 +48,12 @@ def pairs_lead(side: SideBySide) -> Html:
 
 
 def _warnings(side: SideBySide) -> Html | None:
-    found = [(label, run.cautions) for label, run in zip(side.labels, side.runs, strict=True) if run.cautions]
+    found = [(label, run.warnings) for label, run in zip(side.labels, side.runs, strict=True) if run.warnings]
     if not found:
         return None
-    of = ", ".join(f"{len(cautions)} of {line(label)}" for label, cautions in found)
-    body = [joined(paragraph(element("strong", name(label))), caution_list(cautions)) for label, cautions in found]
-    total = count_of(sum(len(cautions) for _, cautions in found), "warning")
+    of = ", ".join(f"{len(warnings)} of {line(label)}" for label, warnings in found)
+    body = [joined(paragraph(element("strong", name(label))), warning_list(warnings)) for label, warnings in found]
+    total = count_of(sum(len(warnings) for _, warnings in found), "warning")
     return folded_callout(Tone.FLAKY, f"{total}: {of}", *body)
 
 
@@ -153,10 +141,10 @@ def _differences(side: SideBySide) -> Iterator[Html]:
                 "trials differ.")
 
 
-def _difference(side: SideBySide, number: int, pair: Pair, found: Comparison) -> Difference:
+def _difference(side: SideBySide, number: int, pair: Pair, found: Comparison) -> DifferenceRow:
     adjusted = NOT_AVAILABLE if pair.adjusted_p is None else probability(pair.adjusted_p)
     note = joined(together(f"{points(found.difference)},"), " ", together(f"p {adjusted}"))
-    return Difference(
+    return DifferenceRow(
         link(pair_anchor(number), breakable(title_of(side, pair))),
         None if found.difference is None else float(found.difference), found.interval.low, found.interval.high, note,
         tone_of_finding(verdict_of(side, pair).finding))

@@ -1,14 +1,11 @@
-"""What all parts of the report page share: tones of states and verdicts, texts of strangers, lists that fold.
-
-What does not live here: where things stand on the page (page_run.py).
-"""
+"""What all parts of the report page share: tones of states and verdicts, texts of strangers, lists that fold."""
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from benchkit.basics.names import count_of, shown_line
+from benchkit.basics.texts import count_of, shown_line
 from benchkit.basics.values import JSON
 from benchkit.pages.html import Child, Html, element, joined, whole
 from benchkit.pages.marks import Tone
@@ -16,8 +13,8 @@ from benchkit.pages.parts import fold, link, name_code
 from benchkit.pages.row_chart import Bar, RowTitles, bar_chart
 from benchkit.pages.tables import Column, table
 from benchkit.recordings.run_record import Result
-from benchkit.reports.case_rows import CaseRow
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, rate
+from benchkit.reports.figures import NOT_AVAILABLE, rate
+from benchkit.reports.tally import CaseRow
 from benchkit.statistics.estimators import State
 from benchkit.statistics.suites import SuiteMetric
 

@@ -1,19 +1,16 @@
-"""The report page on how much is known and how often it passes: coverage, curves with bands, every k, tags.
-
-What does not live here: single cases (page_cases.py), and why trials failed (page_failures.py).
-"""
+"""The report page on how much is known and how often it passes: coverage, curves with bands, every k, tags."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from benchkit.basics.names import count_of
+from benchkit.basics.texts import count_of
 from benchkit.pages.curve_chart import Curve, CurveChart, Point, curve_chart
 from benchkit.pages.html import Html, element, joined, whole
-from benchkit.pages.marks import Part, Tone, legend, stacked_bar
+from benchkit.pages.marks import BarPart, Tone, legend, stacked_bar
 from benchkit.pages.parts import facts, fold, paragraph
 from benchkit.pages.row_chart import Bar, RowTitles
 from benchkit.pages.tables import Column, number_column, table
-from benchkit.reports.figures_as_text import (
+from benchkit.reports.figures import (
     completed_of_all,
     each_by_itself,
     error_words,
@@ -26,11 +23,9 @@ from benchkit.reports.figures_as_text import (
     spread,
     standard_error,
 )
-from benchkit.reports.headline import flake_unseen
-from benchkit.reports.ks import last_ks
 from benchkit.reports.page_parts import cut_bars, line, name, quiet, rate_bar, sentence
-from benchkit.reports.run_report import RunReport
-from benchkit.reports.tags import TagRow
+from benchkit.reports.run_report import RunReport, flake_unseen
+from benchkit.reports.tally import TagRow, last_ks
 from benchkit.statistics.suites import SuiteAtK, SuiteMetric
 
 FEW_TAGS, MOST_TAGS = 30, 500
@@ -45,8 +40,8 @@ def coverage_part(run: RunReport) -> Iterator[Html]:
     """How much of the plan has a verdict, and why the rest has none."""
     coverage, totals = run.coverage, run.totals
     unrun = sum(error.count for error in run.unjudged if error.type == "NotRun")
-    parts = [Part(Tone.PASS, totals.passed), Part(Tone.FAIL, totals.failed),
-             Part(Tone.INCOMPLETE, totals.incomplete - unrun), Part(Tone.ABSENT, unrun)]
+    parts = [BarPart(Tone.PASS, totals.passed), BarPart(Tone.FAIL, totals.failed),
+             BarPart(Tone.INCOMPLETE, totals.incomplete - unrun), BarPart(Tone.ABSENT, unrun)]
     yield element("figure", stacked_bar(f"{count_of(coverage.planned, 'planned trial')}", parts),
                   legend([part.tone for part in parts if part.count]))
     yield facts([

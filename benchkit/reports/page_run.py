@@ -1,7 +1,6 @@
 """A run as it stands on the page: where its parts are, and how much of it is shown.
 
 A page must stay small whatever a run holds, so cases and texts have limits; what is left out is always said.
-What does not live here: drawing.
 """
 from __future__ import annotations
 
@@ -11,10 +10,10 @@ from dataclasses import dataclass
 from benchkit.basics.values import ErrorFacts
 from benchkit.pages.escaping import html_text
 from benchkit.recordings.run_record import Result
-from benchkit.reports.answer_groups import EVERYTHING, AnswerGroup, Room, answer_groups
-from benchkit.reports.case_rows import CaseRow
+from benchkit.reports.outputs import EVERYTHING, AnswerGroup, OutputSpace, answer_groups
 from benchkit.reports.page_parts import value_text
 from benchkit.reports.run_report import RunReport
+from benchkit.reports.tally import CaseRow
 from benchkit.statistics.estimators import State
 
 MOST_GRID_TRIALS = 10_000
@@ -109,7 +108,7 @@ def _all_cases(run: RunReport) -> dict[int, DetailedCase]:
 
 def _troubled_cases(run: RunReport, most: int) -> dict[int, DetailedCase]:
     places = [place for place in places_by_trouble(run.cases) if _is_troubled(run.cases[place])]
-    room = Room(MOST_GROUPS) if _has_grid(run) else Room(MOST_GROUPS, MOST_LINES, MOST_RANGES)
+    room = OutputSpace(MOST_GROUPS) if _has_grid(run) else OutputSpace(MOST_GROUPS, MOST_LINES, MOST_RANGES)
     return {place: _detailed(run, place, room) for place in sorted(places[:most])}
 
 
@@ -117,7 +116,7 @@ def _is_troubled(row: CaseRow) -> bool:
     return row.passed < row.n or row.state is State.POSSIBLY_FLAKY
 
 
-def _detailed(run: RunReport, place: int, room: Room) -> DetailedCase:
+def _detailed(run: RunReport, place: int, room: OutputSpace) -> DetailedCase:
     groups = answer_groups(run.record.results_of(place), room)
     trials = frozenset(line.trial for group in groups for line in group.lines)
     return DetailedCase(place, groups, trials, run.record.trials - sum(group.size for group in groups))

@@ -1,18 +1,15 @@
-"""The report page on latency, loading, tokens and attempts.
-
-What does not live here: which trials count for what (speed.py).
-"""
+"""The report page on latency, loading, tokens and attempts."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchkit.basics.names import count_of, shown_line
-from benchkit.pages.distribution_chart import DistributionChart, Group, Percentile, distribution_chart
+from benchkit.basics.texts import count_of, shown_line
+from benchkit.pages.distribution_chart import DistributionChart, Group, PercentileMark, distribution_chart
 from benchkit.pages.html import Html
 from benchkit.pages.parts import facts, paragraph
 from benchkit.pages.tables import Column, number_column, table
-from benchkit.reports.circumstances import COLD, measured_on
-from benchkit.reports.figures_as_text import number, per_second, percentile_cells, seconds
+from benchkit.reports.figures import number, per_second, percentile_cells, seconds
+from benchkit.reports.latency_ratio import COLD, measured_on
 from benchkit.reports.page_parts import quiet
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import LatencyColumn, tokens_told
@@ -51,12 +48,12 @@ def _groups(run: RunReport, per_second: int) -> Iterator[Group]:
             yield Group(name, column.judged.times(per_second), tuple(_marks(column, per_second)), note)
 
 
-def _marks(column: LatencyColumn, per_second: int) -> Iterator[Percentile]:
+def _marks(column: LatencyColumn, per_second: int) -> Iterator[PercentileMark]:
     for percent, found in zip(PERCENTS, column.percentiles, strict=True):
         if found is not None and not found.value.censored:
             low, high = (end.seconds * per_second if end is not None and not end.censored else None
                          for end in (found.low, found.high))
-            yield Percentile(f"p{percent}", found.value.seconds * per_second, low, high)
+            yield PercentileMark(f"p{percent}", found.value.seconds * per_second, low, high)
 
 
 def _table(warm: LatencyColumn, cold: LatencyColumn) -> Iterator[Html]:

@@ -1,7 +1,4 @@
-"""Colour for a terminal: four meanings, and the choice of none.
-
-What does not live here: whether a terminal is there (the door knows).
-"""
+"""Colour for a terminal: four meanings, and the choice of none."""
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,17 +1,28 @@
-"""What two runs say about each other, in a sentence that any renderer can show. A large p is never called sameness.
-
-What does not live here: the figures (comparison.py), and how a sentence is laid out.
-"""
+"""What two runs say about each other, in sentences and labelled facts for any renderer. A large p is no sameness."""
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import TypeAlias
 
-from benchkit.basics.names import count_of, shown_line, verb_for
-from benchkit.basics.shares import as_given
+from benchkit.basics.texts import as_given, count_of, shown_line, verb_for, word_for
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, percent, points_spread, probability
+from benchkit.reports.figures import (
+    NOT_AVAILABLE,
+    distance,
+    latency,
+    percent,
+    points,
+    points_spread,
+    probability,
+    share,
+    times_as_long,
+)
+from benchkit.reports.latency_ratio import NOT_SAID, LatencyRatio, measured_on, median_of
+from benchkit.reports.repeats import FirstDifferenceFacts, Repeat
 from benchkit.statistics.paired import ALPHA
 
 LONGEST_LABEL = 40
@@ -53,7 +64,7 @@ def verdict_of(side: SideBySide, pair: Pair) -> PairVerdict:
     base, candidate = label_of(side, pair.base), label_of(side, pair.candidate)
     comparison = pair.comparison
     if comparison is None or pair.adjusted_p is None:
-        reasons = "; ".join(obstacle.text for obstacle in pair.obstacles)
+        reasons = "; ".join(incompatibility.text for incompatibility in pair.incompatibilities)
         return PairVerdict(Finding.NOT_COMPARED, f"{candidate} and {base} are not compared: {reasons}")
     if not comparison.compared:
         return PairVerdict(Finding.NOTHING_KNOWN, (
@@ -127,3 +138,155 @@ def _rates(comparison: Comparison) -> str:
 def _within(comparison: Comparison) -> str:
     return f" (and both are the same within {as_given(comparison.margin or 0)} points)" if (
         comparison.same_within_margin) else ""
+
+
+Fact: TypeAlias = tuple[str, str]
+"""A label, which is empty where the one before goes on, and its text."""
+AROUND = 30
+"""Letters shown of each of two outputs from where they part."""
+
+
+def number_facts(side: SideBySide, pair: Pair, comparison: Comparison) -> Iterator[Fact]:
+    """All that was counted and tested over the common cases."""
+    yield from _test_facts(side, pair, comparison)
+    yield from _margin_facts(comparison)
+    yield from _bounds_facts(comparison)
+    yield from (("latency", latency_text(ratio)) for ratio in comparison.latency)
+    hardware = latency_measured_on(side, pair, comparison)
+    if hardware:
+        yield "measured on", " against ".join(shown_line(one) for one in hardware)
+    yield from _repeat_facts(comparison.repeat)
+    for label, ids in (("only in base", comparison.only_base), ("only here", comparison.only_candidate)):
+        if ids:
+            yield label, f"{count_of(len(ids), 'case')} left out: {listed(ids)}"
+
+
+def _test_facts(side: SideBySide, pair: Pair, comparison: Comparison) -> Iterator[Fact]:
+    yield "difference", (
+        f"{points(comparison.difference)} points in pass^1 (95 %: "
+        f"{points_spread(comparison.interval.low, comparison.interval.high)}) over "
+        f"{count_of(comparison.compared, 'case')} judged on both sides")
+    adjusted = NOT_AVAILABLE if pair.adjusted_p is None else probability(pair.adjusted_p)
+    yield "p", (
+        p_text(comparison)
+        + (f", {adjusted} after Holm over {side.tests} pairs" if side.tests > 1 else "")
+        + f"; the smallest it could be is {probability(comparison.smallest_p)}, with "
+        f"{count_of(comparison.differing, 'differing case')}")
+
+
+def p_text(comparison: Comparison) -> str:
+    """The p, by which test, and what it may become as incomplete trials go."""
+    found = f"{probability(comparison.p)} by sign-flip"
+    if comparison.p > comparison.sign_flip:
+        found = (f"{probability(comparison.p)} by exchanging trials within each case, for the numbers of judged "
+                 f"trials differ ({probability(comparison.sign_flip)} by sign-flip, which needs equal ones)")
+    if comparison.p_worst > comparison.p:
+        found += f", up to {probability(comparison.p_worst)} as incomplete trials go"
+    return found
+
+
+def regression_facts(comparison: Comparison, most: int | None = None) -> Iterator[Fact]:
+    """How many cases stopped passing every time, how many began to, and which may have stopped: `most` by name."""
+    fallen, may, p = len(comparison.regressions), comparison.open_regressions, comparison.mirror_p
+    before = comparison.passed_every_time
+    yield "regressions", (f"{share(fallen, before)} {word_for(before, 'case')} that passed every time "
+                          f"{verb_for(fallen, before, 'does', 'do')} not any more")
+    if p is not None and fallen + comparison.progressed:
+        yield "", (f"{fallen:,} stopped passing every time, {comparison.progressed:,} began to: p "
+                            f"{probability(p)} by the exact sign test")
+    if may:
+        yield "", (f"{count_of(len(may), 'case')} may have regressed: not all trials were judged: "
+                             f"{listed((case.id for case in may), most)}")
+
+
+def _margin_facts(comparison: Comparison) -> Iterator[Fact]:
+    """Nothing of sameness where the two differ and nobody asked."""
+    if comparison.margin is None and comparison.is_apart:
+        return
+    farthest = distance(comparison.smallest_margin, comparison.margin)
+    smallest = f"the interval lies within {farthest} points of no difference"
+    if any(comparison.incomplete):
+        smallest += ", whatever becomes of the incomplete trials"
+    if comparison.margin is None:
+        yield "sameness", f"{smallest}: no smaller margin could call them the same"
+        return
+    answer = "the same" if comparison.same_within_margin else "not shown to be the same"
+    yield "sameness", f"{answer} within {as_given(comparison.margin)} points; {smallest}"
+
+
+def _bounds_facts(comparison: Comparison) -> Iterator[Fact]:
+    base, candidate = comparison.incomplete
+    bounds = comparison.bounds
+    if bounds is None or not base + candidate:
+        return
+    who = {None: "who is ahead is open", "base": "the base is ahead either way",
+           "candidate": "the candidate is ahead either way"}[comparison.robust]
+    yield "incomplete", (
+        f"{count_of(base, 'trial')} of the base and {candidate:,} of the candidate: as they go, the difference is "
+        f"{points_spread(bounds.low, bounds.high)} points; {who}")
+
+
+def latency_measured_on(side: SideBySide, pair: Pair, comparison: Comparison) -> tuple[str, ...]:
+    """The hardware of the candidate and of the base, once where it is the same; empty if there is none to tell."""
+    hardware = [measured_on(side.runs[one].record.sessions) for one in (pair.candidate, pair.base)]
+    return tuple(dict.fromkeys(text or NOT_SAID for text in hardware)) if comparison.latency and any(hardware) else ()
+
+
+def latency_text(ratio: LatencyRatio) -> str:
+    """The medians of both sides, and how much longer the candidate takes."""
+    sides = (f"{latency(median_of(ratio.candidate))} s against {latency(median_of(ratio.base))} s, medians of "
+             f"{ratio.candidate.n:,} and {count_of(ratio.base.n, f'{ratio.warmth} trial')}")
+    return sides if ratio.ratio is None else f"{sides}: {times_as_long(ratio.ratio)}"
+
+
+def listed(ids: Iterable[str], most: int | None = None) -> str:
+    """All names, on one line; with `most`, so many of them, and how many more."""
+    names = [shown_line(name, 60) for name in ids]
+    kept = names if most is None else names[:most]
+    return ", ".join(kept) + (f" and {len(names) - len(kept)} more" if len(kept) < len(names) else "")
+
+
+def _repeat_facts(repeat: Repeat | None) -> Iterator[tuple[str, str]]:
+    """What two recordings of one system have in common, as labels and texts; nothing for two systems."""
+    if repeat is None:
+        return
+    yield "same system", (
+        f"{'one recording' if repeat.is_one_log else 'two recordings'}; did anything change in these same cases? p "
+        f"{probability(repeat.p)}, permuting the labels within each case")
+    for one in repeat.repetitions:
+        yield "outputs", (
+            f"{one.warmth}: {share(one.outputs.equal, one.outputs.compared)} equal, and "
+            f"{share(one.verdicts.equal, one.verdicts.compared)} verdicts")
+    if not repeat.repetitions:
+        yield "outputs", "no trial gave one on both sides"
+    yield from (("", text) for text in repeat.errors.texts("the base", "the candidate"))
+    if repeat.only_base or repeat.only_candidate:
+        yield "", (
+            f"{count_of(repeat.only_base, 'trial')} ran in the base only, {repeat.only_candidate:,} in the candidate "
+            "only")
+    yield "by itself", (
+        f"two warm outputs of one case are equal in {_percent(repeat.self_base)} of pairs inside the base, "
+        f"{_percent(repeat.self_candidate)} inside the candidate")
+    if repeat.repetitions or repeat.parting is not None:
+        yield "parting", ("no output differs: an observation, not a promise" if repeat.parting is None
+                          else _parting(repeat.parting))
+
+
+def _percent(value: Fraction | None) -> str:
+    return NOT_AVAILABLE if value is None else f"{percent(value)} %"
+
+
+def _parting(parting: FirstDifferenceFacts) -> str:
+    where = f"first in trial {parting.trial.trial} of {shown_line(parting.trial.case, 60)} ({parting.warmth})"
+    verdicts = f"verdicts {parting.base.verdict} and {parting.candidate.verdict}"
+    at = parting.character
+    if at is None or parting.base.output is None or parting.candidate.output is None:
+        return f"{where}, where a side has no output; {verdicts}"
+    return (f"{where}, at character {at + 1}: {_piece(parting.base.output, at)} in the base, "
+            f"{_piece(parting.candidate.output, at)} in the candidate; {verdicts}")
+
+
+def _piece(text: str, at: int) -> str:
+    if at >= len(text):
+        return "the end"
+    return json.dumps(text[at:at + AROUND], ensure_ascii=False) + ("..." if at + AROUND < len(text) else "")

@@ -2,8 +2,6 @@
 
 Cold and warm trials are kept apart, for a server answers a prompt that is not in its cache otherwise. Outputs are
 compared as whole texts, which is what their digests stand for; trials that ended in an error are counted apart.
-What does not live here: the formulas (statistics/agreement.py, paired.py), and recordings without verdicts
-(recordings/digest_comparison.py).
 """
 from __future__ import annotations
 
@@ -14,11 +12,11 @@ from fractions import Fraction
 from hashlib import blake2b
 from itertools import zip_longest
 
-from benchkit.basics.canonical import canonical
+from benchkit.basics.json_text import canonical
 from benchkit.recordings.digests import TrialOf
 from benchkit.recordings.error_pairs import ErrorPairs, error_pairs
 from benchkit.recordings.run_record import Result, RunRecord
-from benchkit.reports.case_differences import CaseDifference
+from benchkit.reports.paired_cases import CaseDifference
 from benchkit.reports.speed import latency_of
 from benchkit.statistics.agreement import Agreement, equal_pairs_share, parting_index
 from benchkit.statistics.paired import label_permutation_p, mean
@@ -36,7 +34,7 @@ class Repetition:
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class FirstDifferenceFacts:
     """The first trial whose outputs differ.
 
     `character` is where the two texts part (from 0); None where a side has no text.
@@ -66,7 +64,7 @@ class Repeat:
     only_candidate: int
     self_base: Fraction | None
     self_candidate: Fraction | None
-    parting: Parting | None
+    parting: FirstDifferenceFacts | None
 
 
 def is_repeat(base: RunRecord, candidate: RunRecord) -> bool:
@@ -211,7 +209,9 @@ def _warmth(base: Result, candidate: Result) -> str:
     return "cold" if base.cold else "warm"
 
 
-def _parting(apart: _Apart) -> Parting:
+def _parting(apart: _Apart) -> FirstDifferenceFacts:
     one, other = apart.base.output, apart.candidate.output
     at = None if one is None or other is None else parting_index(one, other)
-    return Parting(TrialOf(apart.place.trial, apart.place.case), apart.warmth, apart.base, apart.candidate, at)
+    return FirstDifferenceFacts(
+        TrialOf(apart.place.trial, apart.place.case), apart.warmth, apart.base, apart.candidate, at
+    )

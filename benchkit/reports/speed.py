@@ -3,7 +3,6 @@
 A latency is that of a judged trial or of a timeout; other errors end at moments that say nothing about speed. Where
 a run is a replay, latencies are those of its recording. Cold trials stand apart, because their prompt was not
 in the server's cache: the first of their case in a session, and those that waited for the model to load.
-What does not live here: nearest ranks and their intervals (statistics/percentiles.py).
 """
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
-from benchkit.basics.names import count_of
+from benchkit.basics.texts import count_of
 from benchkit.basics.values import ErrorFacts, Timings, Usage
 from benchkit.recordings.pieces import SessionFacts
 from benchkit.recordings.run_record import Result
@@ -65,7 +64,7 @@ class Loading:
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TokenSummary:
     """Tokens over the `trials` that tell those of their output; output tokens per second as a ratio of sums.
 
     `prompt` and `cached` are None where none of these trials tells them; `prompt_trials` of them tell the first.
@@ -96,7 +95,7 @@ class Speed:
     warm: LatencyColumn
     cold: LatencyColumn
     loading: Loading
-    tokens: Tokens
+    tokens: TokenSummary
     attempts: Attempts
 
 
@@ -232,13 +231,13 @@ class TokenCount:
             # recorded seconds have 6 digits, so whole microseconds add up exactly, in any order and on any Python
             self._microseconds += round(timings.output_s * 1_000_000)
 
-    def tokens(self) -> Tokens:
+    def tokens(self) -> TokenSummary:
         """The sums."""
         ratio = Fraction(self._timed * 1_000_000, self._microseconds) if self._microseconds else None
-        return Tokens(self._trials, self._prompt, self._prompt_trials, self._output, self._cached, ratio)
+        return TokenSummary(self._trials, self._prompt, self._prompt_trials, self._output, self._cached, ratio)
 
 
-def token_sums(results: Iterable[Timed]) -> Tokens:
+def token_sums(results: Iterable[Timed]) -> TokenSummary:
     """Tokens over the trials whose counts are known, in one pass."""
     adding = TokenCount()
     for result in results:
@@ -246,7 +245,7 @@ def token_sums(results: Iterable[Timed]) -> Tokens:
     return adding.tokens()
 
 
-def tokens_told(tokens: Tokens) -> str:
+def tokens_told(tokens: TokenSummary) -> str:
     """The sums in words: `6,400 in, 640 out, over 64 trials that say so`."""
     told = "an unknown number" if tokens.prompt is None else f"{tokens.prompt:,}"
     some = f" (by {tokens.prompt_trials:,} of them)" if 0 < tokens.prompt_trials < tokens.trials else ""

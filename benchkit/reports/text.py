@@ -1,23 +1,20 @@
 """The text report: at most 100 columns, what a person wants to know first, then the tables.
 
 A renderer: values in, text out. Text of models and files is shown with its control characters visible.
-What does not live here: the sections (text_rates.py, text_failures.py, text_cases.py, text_speed.py), one case
-(text_case.py), and whether there is a terminal with colours (the door).
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from benchkit.basics.names import count_of, shown_line
-from benchkit.reports.case_rows import CaseRow, in_state, never_passed
+from benchkit.basics.texts import count_of, shown_line
 from benchkit.reports.columns import INDENT, LEAST_FLEXIBLE, WIDTH, clipped, left, right, table, width_of, wrapped
 from benchkit.reports.comparison import SideBySide
 from benchkit.reports.failures import check_error
-from benchkit.reports.figures_as_text import number, of, rate, spread
-from benchkit.reports.headline import headline_of
+from benchkit.reports.figures import number, of, rate, spread
 from benchkit.reports.paint import NO_PAINT, Paint
-from benchkit.reports.run_report import RunReport
+from benchkit.reports.run_report import RunReport, headline_of
+from benchkit.reports.tally import CaseRow, in_state, never_passed
 from benchkit.reports.text_cases import case_lines, flaky_lines, main_failure, never_lines, passed_cell
 from benchkit.reports.text_failures import confusion_lines, failure_lines, unjudged_lines
 from benchkit.reports.text_flaky import flaky_output_lines
@@ -54,7 +51,7 @@ def text_report(runs: Sequence[RunReport], paint: Paint = NO_PAINT, side: SideBy
 def first_screen(run: RunReport, paint: Paint = NO_PAINT) -> str:
     """About twenty lines after a run: the headline, k = 1 and the last k, what fails most; ends in a newline."""
     lines = [*headline_lines(run, paint), *_first_error(run), *_first_rates(run), *_first_reasons(run)]
-    lines += [*_first_cases(run), *_first_cautions(run)]
+    lines += [*_first_cases(run), *_first_warnings(run)]
     return "\n".join(lines) + "\n"
 
 
@@ -63,10 +60,10 @@ def headline_lines(run: RunReport, paint: Paint = NO_PAINT) -> list[str]:
     headline = headline_of(run)
     room = WIDTH - LABEL_WIDTH - width_of(f"{headline.does} ()")
     name = f" ({clipped(run.record.system, room)})" if room >= LEAST_FLEXIBLE else ""
-    warnings = f"; {count_of(len(run.cautions), 'warning')}" if run.cautions else ""
-    has_room = width_of(headline.trust + warnings) <= WIDTH - LABEL_WIDTH
+    warnings = f"; {count_of(len(run.warnings), 'warning')}" if run.warnings else ""
+    has_space = width_of(headline.trust + warnings) <= WIDTH - LABEL_WIDTH
     sentences = {"Does": headline.does + name, "Unknown": headline.unknown,
-                 "Trust": headline.trust + (warnings if has_room else "")}
+                 "Trust": headline.trust + (warnings if has_space else "")}
     return [line.replace(label, paint.strong(label), 1) if number == 0 else line
             for label, sentence in sentences.items()
             for number, line in enumerate(wrapped(sentence, f"{label:<{LABEL_WIDTH}}"))]
@@ -99,13 +96,13 @@ def _sections(paint: Paint) -> tuple[Section, ...]:
 
 
 def _warning_lines(run: RunReport, paint: Paint) -> Iterator[str]:
-    if not run.cautions:
+    if not run.warnings:
         yield INDENT + "none"
-    for caution in run.cautions:
-        yield from _caution_lines(caution.code, caution.text, paint)
+    for caution in run.warnings:
+        yield from _lines_of_warning(caution.code, caution.text, paint)
 
 
-def _caution_lines(code: str, text: str, paint: Paint) -> list[str]:
+def _lines_of_warning(code: str, text: str, paint: Paint) -> list[str]:
     first, *rest = wrapped(f"{code}: {text}", INDENT, INDENT * 2)
     return [first.replace(code, paint.unsure(code), 1), *rest]
 
@@ -155,8 +152,8 @@ def _first_cases(run: RunReport) -> list[str]:
     return ["", *table(columns, map(_example, rows))]
 
 
-def _first_cautions(run: RunReport) -> list[str]:
-    codes = ", ".join(dict.fromkeys(caution.code for caution in run.cautions))
+def _first_warnings(run: RunReport) -> list[str]:
+    codes = ", ".join(dict.fromkeys(caution.code for caution in run.warnings))
     return ["", *wrapped(f"warnings: {codes}", INDENT, INDENT * 2)] if codes else []
 
 

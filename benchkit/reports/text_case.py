@@ -1,22 +1,21 @@
 """All trials of one case as text: what was asked and expected, and what came, whole.
 
 Texts of cases and models are quoted line by line, folded to the width, nothing dropped.
-What does not live here: the case among others (text_cases.py).
 """
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
 
-from benchkit.basics.names import shown_line
+from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON, Timings, Usage
 from benchkit.recordings.run_record import JudgedCase, Result
-from benchkit.reports.case_rows import CaseRow
 from benchkit.reports.columns import INDENT, clipped, quoted, wrapped
-from benchkit.reports.figures_as_text import percent, seconds, spread
+from benchkit.reports.figures import percent, seconds, spread
 from benchkit.reports.paint import NO_PAINT, Paint
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import latency_of
+from benchkit.reports.tally import CaseRow
 from benchkit.reports.text_cases import passed_cell
 
 BAR = INDENT + "| "

@@ -1,17 +1,14 @@
-"""The text report on single cases: all of them with their states, the flaky ones, and those without a pass.
-
-What does not live here: all trials of one case, output by output (text_case.py).
-"""
+"""The text report on single cases: all of them with their states, the flaky ones, and those without a pass."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from benchkit.basics.names import count_of
-from benchkit.reports.case_rows import CaseRow, in_state, never_passed
+from benchkit.basics.texts import count_of
 from benchkit.reports.columns import INDENT, Column, left, right, table, wrapped
-from benchkit.reports.figures_as_text import each_by_itself, of, passed_of, percent, spread
+from benchkit.reports.figures import each_by_itself, of, passed_of, percent, spread
 from benchkit.reports.paint import Paint
 from benchkit.reports.run_report import RunReport
+from benchkit.reports.tally import CaseRow, in_state, never_passed
 from benchkit.statistics.estimators import State
 
 MOST_MARKS = 20

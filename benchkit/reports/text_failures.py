@@ -1,16 +1,12 @@
-"""The text report on why trials failed: by check, by what was expected and came instead, and which for which.
-
-What does not live here: the counting (failures.py, confusion.py).
-"""
+"""The text report on why trials failed: by check, by what was expected and came instead, and which for which."""
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchkit.basics.names import count_of, shown_line, word_for
+from benchkit.basics.texts import count_of, shown_line, word_for
 from benchkit.reports.columns import GAP, INDENT, WIDTH, Column, clipped, folded, left, right, table, width_of, wrapped
-from benchkit.reports.confusion import Confusion
-from benchkit.reports.failures import MANY_REASONS, Unjudged
-from benchkit.reports.figures_as_text import number, of, share
+from benchkit.reports.failures import MANY_REASONS, Confusion, Unjudged
+from benchkit.reports.figures import number, of, share
 from benchkit.reports.run_report import RunReport
 
 MOST_REASONS = 12

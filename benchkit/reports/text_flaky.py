@@ -1,20 +1,15 @@
-"""The text of flaky cases: what was expected, an output that passed beside one that failed, and what differs.
-
-What does not live here: which two outputs, and in what they differ (output_pairs.py), and the list of flaky cases
-(text_cases.py).
-"""
+"""The text of flaky cases: what was expected, an output that passed beside one that failed, and what differs."""
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from benchkit.basics.names import count_of, shown_line
-from benchkit.reports.case_rows import CaseRow
+from benchkit.basics.texts import count_of, shown_line
 from benchkit.reports.columns import INDENT, WIDTH, clipped, quoted, width_of, wrapped
-from benchkit.reports.expected import expected_line
 from benchkit.reports.failures import failed_checks
-from benchkit.reports.output_pairs import FieldDifference, OutputPair, field_differences, output_pair, parted
+from benchkit.reports.outputs import FieldDifference, OutputPair, expected_line, field_differences, output_pair, parted
 from benchkit.reports.run_report import RunReport
+from benchkit.reports.tally import CaseRow
 from benchkit.statistics.estimators import State
 
 MOST_PAIRS = 5

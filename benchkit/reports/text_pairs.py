@@ -1,21 +1,17 @@
-"""The text of several runs: a table of all of them, then every pair, in words first and then in numbers; and the gate.
+"""The text of several runs: a table of all of them, then every pair, in words first and then in numbers; and the gate."""
 
-What does not live here: the sentences (pair_words.py), the numbers (pair_numbers.py), the rules of the gate (gate.py),
-and the text of each run (text.py).
-"""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchkit.basics.names import count_of, names_of
-from benchkit.reports.case_differences import CaseDifference, Outcome
+from benchkit.basics.texts import count_of, names_of
 from benchkit.reports.columns import INDENT, WIDTH, Column, clipped, left, right, table, wrapped
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
-from benchkit.reports.figures_as_text import NOT_AVAILABLE, of, points, rate, spread
+from benchkit.reports.figures import NOT_AVAILABLE, of, points, rate, spread
 from benchkit.reports.gate import Gate, answer_line
 from benchkit.reports.paint import NO_PAINT, Paint
-from benchkit.reports.pair_numbers import listed, number_facts, regression_facts
-from benchkit.reports.pair_words import Finding, title_of, verdict_of
+from benchkit.reports.pair_words import Finding, listed, number_facts, regression_facts, title_of, verdict_of
+from benchkit.reports.paired_cases import CaseDifference, Outcome
 from benchkit.reports.run_report import RunReport, suite_at
 from benchkit.reports.text_cases import passed_cell
 from benchkit.statistics.suites import SuiteMetric
@@ -74,8 +70,8 @@ def pair_lines(side: SideBySide, pair: Pair, paint: Paint = NO_PAINT) -> Iterato
     for label, text in number_facts(side, pair, pair.comparison):
         yield from fact(label, text)
     yield from case_lists(pair.comparison)
-    yield from [""] if pair.comparison.cautions else []
-    for caution in pair.comparison.cautions:
+    yield from [""] if pair.comparison.warnings else []
+    for caution in pair.comparison.warnings:
         yield from wrapped(f"{caution.code}: {caution.text}", INDENT, INDENT * 2)
 
 

@@ -1,17 +1,12 @@
-"""The text report on what was run, how much of it is known, and how often it passes.
-
-What does not live here: why trials failed (text_failures.py), single cases (text_cases.py), speed (text_speed.py).
-"""
+"""The text report on what was run, how much of it is known, and how often it passes."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from benchkit.basics.names import count_of, shown_line
+from benchkit.basics.texts import count_of, shown_line
 from benchkit.recordings.pieces import SessionFacts
-from benchkit.reports.cautions import temperature_of
-from benchkit.reports.circumstances import ending_of, hardware_of, limits_of
 from benchkit.reports.columns import INDENT, WIDTH, left, right, table, width_of, wrapped
-from benchkit.reports.figures_as_text import (
+from benchkit.reports.figures import (
     and_unknown,
     each_by_itself,
     error_words,
@@ -22,9 +17,10 @@ from benchkit.reports.figures_as_text import (
     spread,
     standard_error,
 )
-from benchkit.reports.headline import flake_unseen
-from benchkit.reports.ks import EVERY_K, last_ks, shown_ks
-from benchkit.reports.run_report import RunReport
+from benchkit.reports.latency_ratio import ending_of, hardware_of, limits_of
+from benchkit.reports.run_report import RunReport, flake_unseen
+from benchkit.reports.tally import EVERY_K, last_ks, shown_ks
+from benchkit.reports.warnings import temperature_of
 from benchkit.statistics.suites import SuiteAtK, SuiteMetric
 
 MOST_SESSIONS = 8

@@ -1,15 +1,12 @@
-"""The text report on latency, loading, tokens and attempts.
-
-What does not live here: which trials count for what (speed.py).
-"""
+"""The text report on latency, loading, tokens and attempts."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchkit.basics.names import count_of, shown_line
-from benchkit.reports.circumstances import COLD, measured_on
+from benchkit.basics.texts import count_of, shown_line
 from benchkit.reports.columns import INDENT, left, right, table, wrapped
-from benchkit.reports.figures_as_text import number, per_second, percentile_cells, seconds
+from benchkit.reports.figures import number, per_second, percentile_cells, seconds
+from benchkit.reports.latency_ratio import COLD, measured_on
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import LatencyColumn, tokens_told
 from benchkit.statistics.percentiles import PERCENTS

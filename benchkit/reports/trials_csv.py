@@ -2,18 +2,17 @@
 
 Columns are the same in every row of a file: a check that only some runs have is empty in the others. Nothing is
 averaged, and nothing that is unknown is a zero: it is empty.
-What does not live here: how a value becomes a field (pages/csv_text.py), and anything counted over several trials.
 """
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from benchkit.basics.canonical import canonical
+from benchkit.basics.json_text import canonical
 from benchkit.basics.values import Timings, Usage
 from benchkit.pages.csv_text import CsvValue, csv_line
 from benchkit.recordings.run_record import JudgedCase, Result
-from benchkit.reports.circumstances import hardware_of
 from benchkit.reports.comparison import labels_of
+from benchkit.reports.latency_ratio import hardware_of
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import latency_of
 

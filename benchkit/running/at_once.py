@@ -3,7 +3,6 @@
 Trials start in the order of the plan and end in any. A thread whose trial has ended takes the next one itself, so that
 the server is not left waiting for the disk; what has ended by the time the log is written is written together, with
 one sync, and told only then. There are never more trials than twice the number at once that a kill could cost.
-What does not live here: one trial (engine.py).
 """
 from __future__ import annotations
 
@@ -14,8 +13,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from benchkit.basics.clock import Clock
-from benchkit.basics.names import count_of
-from benchkit.running.engine import Answering, Limits, Stopped, Ways, try_cell
+from benchkit.basics.texts import count_of
+from benchkit.running.engine import Answering, Callbacks, Limits, Stopped, try_cell
 from benchkit.running.plan import Assignment
 from benchkit.trial_log.lines import TrialLine
 
@@ -42,8 +41,13 @@ class _Trying:
 
 
 def run_at_once(
-    assignments: Iterable[Assignment], answering: Mapping[str, Answering], ways: Ways, limits: Limits, clock: Clock,
-    lanes: Callable[[], int], say: Callable[[str], None],
+    assignments: Iterable[Assignment],
+    answering: Mapping[str, Answering],
+    callbacks: Callbacks,
+    limits: Limits,
+    clock: Clock,
+    lanes: Callable[[], int],
+    say: Callable[[str], None],
 ) -> Stopped:
     """Run cells with up to `lanes` of them under way, until `run_trials` would stop; those under way are finished.
 
@@ -58,16 +62,16 @@ def run_at_once(
     def try_one(assignment: Assignment) -> tuple[TrialLine, str | None]:
         return try_cell(assignment, answering[assignment.cell.system], limits, clock)
 
-    return _Run(iter(assignments), _Trying(try_one, lanes, say), ways, limits, clock).until_it_stops()
+    return _Run(iter(assignments), _Trying(try_one, lanes, say), callbacks, limits, clock).until_it_stops()
 
 
 class _Run:
     """One run. What its threads share is read and changed under the lock only."""
 
     def __init__(
-        self, assignments: Iterator[Assignment], trying: _Trying, ways: Ways, limits: Limits, clock: Clock,
+        self, assignments: Iterator[Assignment], trying: _Trying, callbacks: Callbacks, limits: Limits, clock: Clock,
     ) -> None:
-        self._assignments, self._trying, self._ways = assignments, trying, ways
+        self._assignments, self._trying, self._callbacks = assignments, trying, callbacks
         self._limits, self._clock = limits, clock
         self._ended: queue.SimpleQueue[TrialLine | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -148,12 +152,12 @@ class _Run:
         if taken.cell.system != self._system:
             if not may_prepare:
                 return None
-            self._ways.prepare(taken.cell.system)
+            self._callbacks.prepare(taken.cell.system)
             self._system = taken.cell.system
             if self._limits.stop.signal is not None:
                 return None  # it came while the model was loaded
         following = next(self._assignments, None)
-        self._ways.witness.starts(taken)
+        self._callbacks.observer.starts(taken)
         self._under_way, self._next = self._under_way + 1, following
         return taken
 
@@ -190,10 +194,10 @@ class _Run:
         return [line for line in ended if line is not None]
 
     def _record(self, lines: Sequence[TrialLine]) -> None:
-        with self._ways.together():
+        with self._callbacks.together():
             for line in lines:
-                self._ways.record(line)
+                self._callbacks.record(line)
         with self._lock:
             self._unrecorded -= len(lines)
         for line in lines:
-            self._ways.witness.recorded(line)
+            self._callbacks.observer.recorded(line)

@@ -1,8 +1,7 @@
 """Running cells, one after the other: ask, wait, record, and only then go on.
 
 A trial is recorded before anything shows it and before the next request is sent. The engine knows no server and
-no task; it decides only when to stop. What does not live here: what is left to run (plan.py), several cells at once
-(at_once.py), and the lines around the trials (session.py).
+no task; it decides only when to stop.
 """
 from __future__ import annotations
 
@@ -12,12 +11,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from benchkit.basics.canonical import requests_with
-from benchkit.basics.clock import Budget, Clock, StopWish
+from benchkit.basics.clock import Budget, Clock, StopRequest
 from benchkit.basics.errors import TrialError
+from benchkit.basics.json_text import requests_with
 from benchkit.basics.values import JSON, ErrorFacts, Failure, Outcome, Reply, Request
 from benchkit.running.plan import Assignment
-from benchkit.systems.keeping import answered
+from benchkit.systems.guarding import answered
 from benchkit.systems.system import System
 from benchkit.tasks.task import Prompt
 from benchkit.trial_log.lines import TrialLine
@@ -28,7 +27,7 @@ SLEPT_S = 5.0
 """A wall clock that ran further ahead than this during a trial is kept: the machine slept."""
 
 
-class Witness(Protocol):
+class Observer(Protocol):
     """Who watches a run: told after a trial is recorded, never before."""
 
     def starts(self, assignment: Assignment) -> None:
@@ -79,7 +78,7 @@ class Limits:
 
     budget: Budget
     timeout_s: float
-    stop: StopWish
+    stop: StopRequest
     refusals: Refusals = field(default_factory=Refusals)
 
 
@@ -92,25 +91,29 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
-    """What is done around a trial: `prepare` its system before the first, `record` its line, tell the `witness`.
+class Callbacks:
+    """What is done around a trial: `prepare` its system before the first, `record` its line, tell the `observer`.
 
     Lines that are recorded within `together` are on the disk only when it ends.
     """
 
     prepare: Callable[[str], None]
     record: Callable[[TrialLine], None]
-    witness: Witness
+    observer: Observer
     together: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 def run_trials(
-    assignments: Iterable[Assignment], answering: Mapping[str, Answering], ways: Ways, limits: Limits, clock: Clock,
+    assignments: Iterable[Assignment],
+    answering: Mapping[str, Answering],
+    callbacks: Callbacks,
+    limits: Limits,
+    clock: Clock,
 ) -> Stopped:
     """Run cells in order until they are done, the budget is over, or no further trial can succeed.
 
     The first trial always starts: a budget shorter than a trial must still move forward. Raises Interrupted when a
-    signal came (the trial under way is dropped), and Surroundings when the log cannot be written.
+    signal came (the trial under way is dropped), and EnvironmentFailure when the log cannot be written.
     """
     is_first = True
     for assignment in assignments:
@@ -118,12 +121,12 @@ def run_trials(
         if not is_first and limits.budget.is_over(clock.monotonic()):
             return Stopped("budget")
         is_first = False
-        ways.prepare(assignment.cell.system)
+        callbacks.prepare(assignment.cell.system)
         limits.stop.raise_if_wished()  # a signal may have come while the model was loaded
-        ways.witness.starts(assignment)
+        callbacks.observer.starts(assignment)
         line, sentence = try_cell(assignment, answering[assignment.cell.system], limits, clock)
-        ways.record(line)
-        ways.witness.recorded(line)
+        callbacks.record(line)
+        callbacks.observer.recorded(line)
         if sentence is not None:
             return Stopped("error", sentence)
     limits.stop.raise_if_wished()

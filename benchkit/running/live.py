@@ -1,7 +1,4 @@
-"""Asking a system now: the story that every door which records tells, with signals and progress at its edges.
-
-What does not live here: the order of a session (session.py), flags and what is printed afterwards (the doors).
-"""
+"""Asking a system now: the story that every command which records tells, with signals and progress at its edges."""
 from __future__ import annotations
 
 import os
@@ -13,23 +10,21 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TextIO
 
-from benchkit.basics.clock import Budget, Clock, StopWish, signals_as_wish
+from benchkit.basics.clock import Budget, Clock, StopRequest, signals_as_stop_request
 from benchkit.basics.command import Command
-from benchkit.basics.errors import BrokenOff, Interrupted, NoModel, NoServer, Surroundings, Unusable
-from benchkit.basics.names import word_for
+from benchkit.basics.errors import BrokenOff, EnvironmentFailure, Interrupted, NoModel, NoServer, Unusable
+from benchkit.basics.texts import word_for
 from benchkit.basics.values import JSON, Case
 from benchkit.disk.appending import refuse_link
-from benchkit.running.order import Ended, Order, Surrounds, prompts_of
-from benchkit.running.plan import ALL, Ahead, Selection
+from benchkit.running.plan import ALL, RemainingWork, Selection
 from benchkit.running.progress import Around, Progress, Verdicts, columns_of
 from benchkit.running.session import record
-from benchkit.running.status import status_of
+from benchkit.running.summary import status_of
+from benchkit.running.workload import Ended, SessionContext, Workload, prompts_of
 from benchkit.systems.loading import is_baseline, load_system
 from benchkit.systems.system import System, SystemOptions
-from benchkit.tasks.cases import in_split, read_cases
-from benchkit.tasks.checking import refuse_raising
-from benchkit.tasks.judging import judge
-from benchkit.tasks.task import Task
+from benchkit.tasks.judging import judge, refuse_raising
+from benchkit.tasks.task import Task, in_split, read_cases
 from benchkit.trial_log.reader import TrialLog, read_log
 
 MOST_AT_ONCE = 1024
@@ -38,7 +33,7 @@ MOST_KEPT = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RunConfig:
     """What a person typed: names and files, nothing opened yet. `command` is how it was asked."""
 
     system: str
@@ -60,7 +55,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Edges:
+class RunContext:
     """Where a live run meets the world. `start` is when the process began, on the clock's monotonic time.
 
     `say` takes a line for the person who waits; `progress` is the stream for progress (None: quiet).
@@ -71,7 +66,7 @@ class Edges:
     say: Callable[[str], None]
     progress: TextIO | None
     clock: Clock
-    stop: StopWish
+    stop: StopRequest
 
 
 def log_at(path: Path, accept_damage: bool = False) -> TrialLog | None:
@@ -86,25 +81,25 @@ def log_at(path: Path, accept_damage: bool = False) -> TrialLog | None:
     return None if log.plan is None else log
 
 
-def order_of(wish: Wish, task: Task, edges: Edges, log: TrialLog | None) -> Order:
+def workload_of(config: RunConfig, task: Task, context: RunContext, log: TrialLog | None) -> Workload:
     """The order that a wish for a task amounts to: cases read, the system made but not opened. Raises Unusable.
 
     `log` is the log as found (None: there is none yet).
     """
-    cases = in_split(read_cases(Path(wish.cases)), wish.split)
-    system, lanes = _who_answers(wish, SystemOptions(
-        clock=edges.clock, stop=edges.stop, say=edges.say, task=task, cases=cases,
-        host=next(iter(wish.hosts), None), allow_cloud=wish.allow_cloud,
-        recorded=recorded_settings(log, wish.system, wish.rerun_changed)), edges.folders)
-    return Order(
-        log=wish.log, systems={wish.system: system}, title=task.title, cases=cases, prompts=prompts_of(task, cases),
-        split=wish.split, trials=wish.trials,
-        budget=Budget(edges.start, wish.budget_s), timeout_s=wish.timeout_s, command=wish.command,
-        hardware=wish.hardware, selection=wish.selection, rerun_changed=wish.rerun_changed,
-        accept_damage=wish.accept_damage, parallel=wish.parallel,
-        lanes=lanes, without_server=_baseline(wish, task, log),
-        probe=(lambda: None) if wish.unchecked else partial(refuse_raising, task, cases, wish.command.beside(
-            "harness.py", "check", "--task", task.module, "--cases", wish.cases)))
+    cases = in_split(read_cases(Path(config.cases)), config.split)
+    system, lanes = _who_answers(config, SystemOptions(
+        clock=context.clock, stop=context.stop, say=context.say, task=task, cases=cases,
+        host=next(iter(config.hosts), None), allow_cloud=config.allow_cloud,
+        recorded=recorded_settings(log, config.system, config.rerun_changed)), context.folders)
+    return Workload(
+        log=config.log, systems={config.system: system}, title=task.title, cases=cases, prompts=prompts_of(task, cases),
+        split=config.split, trials=config.trials,
+        budget=Budget(context.start, config.budget_s), timeout_s=config.timeout_s, command=config.command,
+        hardware=config.hardware, selection=config.selection, rerun_changed=config.rerun_changed,
+        accept_damage=config.accept_damage, parallel=config.parallel,
+        lanes=lanes, without_server=_baseline(config, task, log),
+        probe=(lambda: None) if config.unchecked else partial(refuse_raising, task, cases, config.command.beside(
+            "harness.py", "check", "--task", task.module, "--cases", config.cases)))
 
 
 def recorded_settings(log: TrialLog | None, system: str, rerun_changed: bool) -> Mapping[str, JSON] | None:
@@ -113,65 +108,67 @@ def recorded_settings(log: TrialLog | None, system: str, rerun_changed: bool) ->
 
 
 def _who_answers(
-    wish: Wish, options: SystemOptions, folders: Sequence[Path],
+    config: RunConfig, options: SystemOptions, folders: Sequence[Path],
 ) -> tuple[System, Callable[[], int] | None]:
     """The system at the host of its options; or at each of several, and how many trials they take. Raises Unusable."""
     # a baseline asks no server, however many are named
-    hosts = () if is_baseline(wish.system) else wish.hosts
-    if wish.parallel * max(1, len(hosts)) > MOST_AT_ONCE:
+    hosts = () if is_baseline(config.system) else config.hosts
+    if config.parallel * max(1, len(hosts)) > MOST_AT_ONCE:
         at = f" at {len(hosts)} hosts" if len(hosts) > 1 else ""
-        raise Unusable(f"--parallel {wish.parallel}{at}: at most {MOST_AT_ONCE} trials can be under way at once")
+        raise Unusable(f"--parallel {config.parallel}{at}: at most {MOST_AT_ONCE} trials can be under way at once")
     if len(hosts) > 1:
         from benchkit.systems.several_hosts import on_several_hosts
-        several = on_several_hosts(wish.system, options, folders, hosts, wish.parallel)
+        several = on_several_hosts(config.system, options, folders, hosts, config.parallel)
         return several, several.lanes
-    return load_system(wish.system, options, folders), None
+    return load_system(config.system, options, folders), None
 
 
-def _baseline(wish: Wish, task: Task, log: TrialLog | None) -> Command:
+def _baseline(config: RunConfig, task: Task, log: TrialLog | None) -> Command:
     """The command that asks a baseline: one of the task that sees no labels, or else one that fits any task.
 
     It says what was given of what is asked, and what the log said in its place: a baseline has another log.
     """
     name = next((name for name in task.baselines if name not in task.sees_labels), "most-common")
-    command = wish.command.only("--task", "--cases", "--split", "--trials", "--case", "--limit")
+    command = config.command.only("--task", "--cases", "--split", "--trials", "--case", "--limit")
     if log is not None:
-        command = command.having("--split", wish.split).having("--trials", str(wish.trials))
+        command = command.having("--split", config.split).having("--trials", str(config.trials))
     return command.having("--system", f"baselines:{name}")
 
 
-def record_live(order: Order, log: TrialLog | None, edges: Edges, verdicts: Verdicts) -> Ended:
+def record_live(workload: Workload, log: TrialLog | None, context: RunContext, verdicts: Verdicts) -> Ended:
     """Record what is left; what ends it before its end says what is kept, and how to go on."""
-    around = Around(edges.progress, edges.say, edges.clock.monotonic)
+    around = Around(context.progress, context.say, context.clock.monotonic)
 
-    def progress(ahead: Ahead) -> Progress:
-        return Progress(ahead, verdicts, around)
+    def progress(remaining: RemainingWork) -> Progress:
+        return Progress(remaining, verdicts, around)
 
-    with signals_as_wish(edges.stop, os._exit, partial(_acknowledge, edges)):
+    with signals_as_stop_request(context.stop, os._exit, partial(_acknowledge, context)):
         try:
-            return record(order, log, Surrounds(edges.clock, edges.stop, edges.say, progress))
+            return record(workload, log, SessionContext(context.clock, context.stop, context.say, progress))
         except (Interrupted, KeyboardInterrupt) as interrupted:  # the latter from a system of the user
             number = interrupted.number if isinstance(interrupted, Interrupted) else signal.SIGINT
-            kept = f"what ended before is in {order.log}" if log_at(order.log, True) else "nothing was recorded yet"
-            raise Interrupted(number, f"; {kept}; go on with: {order.command}") from None
+            kept = (
+                f"what ended before is in {workload.log}" if log_at(workload.log, True) else "nothing was recorded yet"
+            )
+            raise Interrupted(number, f"; {kept}; go on with: {workload.command}") from None
         except BrokenOff as error:
-            raise Surroundings(f"{error}; {_recorded(order.log)}; go on with: {order.command}") from error
+            raise EnvironmentFailure(f"{error}; {_recorded(workload.log)}; go on with: {workload.command}") from error
         except NoServer as error:
-            offer = f", or run without a model: {order.without_server}" if order.without_server else ""
-            raise Surroundings(f"{error}{offer}") from error
+            offer = f", or run without a model: {workload.without_server}" if workload.without_server else ""
+            raise EnvironmentFailure(f"{error}{offer}") from error
         except NoModel as error:
             # a log that is there already is another system's
-            command = order.command if log is None else order.command.without("--log").without("--out")
+            command = workload.command if log is None else workload.command.without("--log").without("--out")
             offer = f"; or: {command.having('--system', error.instead)}" if error.instead else ""
-            raise Surroundings(f"{error}{offer}") from error
+            raise EnvironmentFailure(f"{error}{offer}") from error
 
 
-def _acknowledge(edges: Edges) -> None:
+def _acknowledge(context: RunContext) -> None:
     """Say that a signal came, where a system of somebody's own may not look at the wish to stop."""
-    is_shown = edges.progress is not None and edges.progress.isatty()
-    width = columns_of(edges.progress) - 1 if is_shown and edges.progress is not None else 0
+    is_shown = context.progress is not None and context.progress.isatty()
+    width = columns_of(context.progress) - 1 if is_shown and context.progress is not None else 0
     with suppress(RuntimeError):  # the signal came while another line was written, which no handler can interrupt
-        edges.say("stopping after the request under way; again to leave now".ljust(width))
+        context.say("stopping after the request under way; again to leave now".ljust(width))
 
 
 def _recorded(path: Path) -> str:

@@ -1,7 +1,7 @@
 """What is to be run: the plan wanted now, held against the log so far. Pure: values in, values out.
 
 The order is trial-major: all cases of trial 1, then all of trial 2, ... so that a run stopped anywhere leaves
-every case with t or t+1 trials. What does not live here: asking anybody anything (engine.py, session.py).
+every case with t or t+1 trials.
 """
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from benchkit.basics.command import Command
-from benchkit.basics.differences import differences
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import cases_named, count_of, shown_line
+from benchkit.basics.fields import differences
+from benchkit.basics.texts import cases_named, count_of, shown_line
 from benchkit.basics.values import JSON, Cell, Shard
 from benchkit.systems.loading import is_baseline
 from benchkit.trial_log.lines import PlanLine
@@ -50,7 +50,7 @@ ALL = Selection()
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class AllowedChanges:
     """What differs between the log and what would be asked now: case ids, and settings as `options.seed: 1 -> 2`."""
 
     asks: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class RemainingWork:
     """What a session is to do: cells planned, those of them it leaves as they are recorded, and those it runs.
 
     Cells that are tried again are not among `recorded`. `first` is the first one it runs, in words. `baselines` counts
@@ -200,7 +200,7 @@ def usual_mend(command: Command) -> str:
     return f"run what changed again with {command.having('--changed', 'rerun')}, or choose another --log"
 
 
-def refuse_changes(log: TrialLog, changes: Changes, mend: str) -> None:
+def refuse_changes(log: TrialLog, changes: AllowedChanges, mend: str) -> None:
     """Raise Unusable that names what differs; `mend` is what to do about it."""
     parts = []
     if changes.asks:
@@ -211,7 +211,7 @@ def refuse_changes(log: TrialLog, changes: Changes, mend: str) -> None:
         raise Unusable(f"{log.path}: {', and '.join(parts)} since it was recorded; {mend}")
 
 
-def is_left(log: Cells, cell: Cell, changes: Changes, selection: Selection) -> bool:
+def is_left(log: Cells, cell: Cell, changes: AllowedChanges, selection: Selection) -> bool:
     """Whether a cell is still to be run."""
     if not log.is_recorded(cell) or changes.touches(cell) or selection.again or cell in selection.lost:
         return True
@@ -223,7 +223,7 @@ def can_be_retried(error_type: str | None) -> bool:
     return error_type is not None and error_type not in NEVER_RETRIED
 
 
-def work_left(log: Cells, plan: PlanLine, changes: Changes, selection: Selection) -> Iterator[Assignment]:
+def work_left(log: Cells, plan: PlanLine, changes: AllowedChanges, selection: Selection) -> Iterator[Assignment]:
     """The cells to run in this session, in order, each with the number of its next attempt."""
     count = 0
     for cell in cells_of(plan, selection.shard):
@@ -234,7 +234,7 @@ def work_left(log: Cells, plan: PlanLine, changes: Changes, selection: Selection
             yield Assignment(cell, log.attempts(cell) + 1)
 
 
-def look_ahead(log: Cells, plan: PlanLine, changes: Changes, selection: Selection) -> Ahead:
+def remaining_work(log: Cells, plan: PlanLine, changes: AllowedChanges, selection: Selection) -> RemainingWork:
     """Count what a session is to do. Cells that nobody has tried are not gone through: there may be millions."""
     planned = size_of(plan, selection.shard)
     recorded = sum(not is_left(log, cell, changes, selection) for cell in _attempted(log, plan, selection.shard))
@@ -248,7 +248,7 @@ def look_ahead(log: Cells, plan: PlanLine, changes: Changes, selection: Selectio
     else:
         cells = [] if first is None else [first.cell, *(one.cell for one in work)]
         chosen, baselines = len(cells), sum(is_baseline(cell.system) for cell in cells)
-    return Ahead(planned, recorded, chosen, baselines=baselines, first=(
+    return RemainingWork(planned, recorded, chosen, baselines=baselines, first=(
         None if first is None else f"{shown_line(first.cell.case)}, trial {first.cell.trial}"))
 
 

@@ -1,7 +1,4 @@
-"""Signs of life: one rewritten line on a terminal, a plain line every 10 s elsewhere, nothing when quiet.
-
-What does not live here: what a trial is worth (tasks/judging.py, told by a function).
-"""
+"""Signs of life: one rewritten line on a terminal, a plain line every 10 s elsewhere, nothing when quiet."""
 from __future__ import annotations
 
 import os
@@ -12,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TextIO
 
-from benchkit.basics.names import shown_line
+from benchkit.basics.texts import shown_line
 from benchkit.basics.values import Cell, Failure
-from benchkit.running.plan import Ahead, Assignment
+from benchkit.running.plan import Assignment, RemainingWork
 from benchkit.systems.loading import is_baseline
 from benchkit.trial_log.lines import TrialLine
 
@@ -66,15 +63,18 @@ class Progress:
     It also judges, so that no trial waits for that; where nothing is shown, nothing is judged.
     """
 
-    def __init__(self, ahead: Ahead, verdicts: Verdicts, around: Around) -> None:
-        self._ahead, self._verdicts, self._around = ahead, verdicts, around
+    def __init__(self, remaining: RemainingWork, verdicts: Verdicts, around: Around) -> None:
+        self._ahead, self._verdicts, self._around = remaining, verdicts, around
         self._screen = _screen_of(around.stream)
         self._unjudged: deque[TrialLine] = deque()
         self._counts: Counter[str] = Counter()
         self._outputs = self._empty = 0
         self._has_cut_prompts = False
         self._start: float | None = None
-        self._paces, self._since = {True: _Pace(ahead.baselines), False: _Pace(ahead.chosen - ahead.baselines)}, 0.0
+        self._paces, self._since = (
+            {True: _Pace(remaining.baselines), False: _Pace(remaining.chosen - remaining.baselines)},
+            0.0,
+        )
         self._current: Cell | None = None
         self._ended = threading.Event()
         self._ticker = threading.Thread(target=self._tick, daemon=True, name="progress")

@@ -2,8 +2,6 @@
 
     open, settings -> lock the log, read and compare -> session line -> plan -> system -> warm -> loaded line
     -> trials -> stop line
-
-What does not live here: which cells are left (plan.py), the trials themselves (engine.py), flags (bench.py).
 """
 from __future__ import annotations
 
@@ -15,31 +13,30 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from benchkit.basics.clock import StopWish
+from benchkit.basics.clock import StopRequest
 from benchkit.basics.errors import BrokenOff, Interrupted, KitError, Unusable
-from benchkit.basics.names import shown_line
+from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON, Failure
 from benchkit.running.at_once import run_at_once
-from benchkit.running.engine import Answering, Limits, Stopped, Ways, run_trials
-from benchkit.running.environment import environment
-from benchkit.running.order import Ended, Order, Surrounds, settings_of, wanted_plan
+from benchkit.running.engine import Answering, Callbacks, Limits, Stopped, run_trials
 from benchkit.running.plan import (
-    Ahead,
-    Changes,
+    AllowedChanges,
     NothingRecorded,
+    RemainingWork,
     Selection,
     can_be_retried,
     changed_asks,
     check_fits,
     check_selection,
     check_shard,
-    look_ahead,
     refuse_changes,
+    remaining_work,
     settings_differences,
     usual_mend,
     work_left,
 )
-from benchkit.systems.keeping import kept_of
+from benchkit.running.workload import Ended, SessionContext, Workload, environment, settings_of, wanted_plan
+from benchkit.systems.guarding import kept_of
 from benchkit.systems.loading import is_baseline
 from benchkit.systems.system import Loaded
 from benchkit.trial_log.lines import (
@@ -56,57 +53,57 @@ from benchkit.trial_log.writer import LogWriter
 Kept = TypeVar("Kept", SystemLine, TrialLine)
 
 
-def foresee(order: Order, log: TrialLog | None) -> Ahead:
+def dry_run_of(workload: Workload, log: TrialLog | None) -> RemainingWork:
     """What `record` would run, as far as the log and the cases tell; nobody is asked. Raises Unusable."""
-    plan = wanted_plan(order, log)
-    check_selection(plan, order.selection)
-    changes = Changes() if log is None else _compare(log, plan, _foreseen_differences(order, log), order)
-    return look_ahead(log or NothingRecorded(), plan, changes, _chosen(order))
+    plan = wanted_plan(workload, log)
+    check_selection(plan, workload.selection)
+    changes = AllowedChanges() if log is None else _compare(log, plan, _dry_run_differences(workload, log), workload)
+    return remaining_work(log or NothingRecorded(), plan, changes, _chosen(workload))
 
 
-def record(order: Order, log: TrialLog | None, surrounds: Surrounds) -> Ended:
+def record(workload: Workload, log: TrialLog | None, context: SessionContext) -> Ended:
     """Run what is left of the order. `log` is the log as found (None: there is none yet).
 
-    Raises Unusable before anything is started; Surroundings and Interrupted with the log as far as it came.
+    Raises Unusable before anything is started; EnvironmentFailure and Interrupted with the log as far as it came.
     """
-    plan = wanted_plan(order, log)
-    check_selection(plan, order.selection)
+    plan = wanted_plan(workload, log)
+    check_selection(plan, workload.selection)
     if log is not None:
-        changes = _compare(log, plan, _foreseen_differences(order, log), order)
+        changes = _compare(log, plan, _dry_run_differences(workload, log), workload)
         # a log with a companion is read again by others, so its damage is named also where nothing is left to run
-        is_to_name_damage = order.accept_damage and order.companion is not None
-        is_left = any(True for _ in work_left(log, plan, changes, _chosen(order)))
+        is_to_name_damage = workload.accept_damage and workload.sidecar is not None
+        is_left = any(True for _ in work_left(log, plan, changes, _chosen(workload)))
         if not is_left and not is_to_name_damage and _covers(log, plan) and log.sessions:
             return Ended(None)
-    order.probe()
-    with closing_all(order):
-        return _record_open(order, log, surrounds)
+    workload.probe()
+    with closing_all(workload):
+        return _record_open(workload, log, context)
 
 
-def _record_open(order: Order, found: TrialLog | None, surrounds: Surrounds) -> Ended:
-    with ended_by_wish(surrounds.stop):
-        environments = [system.open() for system in order.systems.values()]
-    answering = {name: Answering(system, settings_of(order, system), order.prompts)
-                 for name, system in order.systems.items()}
-    with LogWriter.open(order.log, accept_damage=order.accept_damage) as writer:
+def _record_open(workload: Workload, found: TrialLog | None, context: SessionContext) -> Ended:
+    with ended_by_stop_request(context.stop):
+        environments = [system.open() for system in workload.systems.values()]
+    answering = {name: Answering(system, settings_of(workload, system), workload.prompts)
+                 for name, system in workload.systems.items()}
+    with LogWriter.open(workload.log, accept_damage=workload.accept_damage) as writer:
         log = writer.read(found)
-        plan = wanted_plan(order, log)
-        changes = _compare(log, plan, _differences(answering, log), order)
+        plan = wanted_plan(workload, log)
+        changes = _compare(log, plan, _differences(answering, log), workload)
         session = SessionLine(
-            started_at=surrounds.clock.stamp(), hardware=order.hardware, environment=_environment(environments),
-            timeout_s=order.timeout_s, budget_s=order.budget.seconds, pid=os.getpid(),
-            trace_damage=order.companion.begin(writer.session, log) if order.companion else None,
-            shard=order.selection.shard)
-        _say_what_differs(log, session, frozenset(order.systems), surrounds.say)
+            started_at=context.clock.stamp(), hardware=workload.hardware, environment=_environment(environments),
+            timeout_s=workload.timeout_s, budget_s=workload.budget.seconds, pid=os.getpid(),
+            trace_damage=workload.sidecar.begin(writer.session, log) if workload.sidecar else None,
+            shard=workload.selection.shard)
+        _say_what_differs(log, session, frozenset(workload.systems), context.say)
         log = writer.begin(session, log)
-        with _stop_line(writer, surrounds) as ending:
-            ended = _run_session(order, _Ground(plan, answering, log, changes), writer, surrounds)
+        with _stop_line(writer, context) as ending:
+            ended = _run_session(workload, _Ground(plan, answering, log, changes), writer, context)
             ending.reason = str(ended.reason)
     return ended
 
 
 @contextmanager
-def ended_by_wish(stop: StopWish, holds: Callable[[], bool] = lambda: True) -> Iterator[None]:
+def ended_by_stop_request(stop: StopRequest, holds: Callable[[], bool] = lambda: True) -> Iterator[None]:
     """What fails within after a signal came was broken off by it: a program that a system started had it, too.
 
     Raises Interrupted in place of that error, unless `holds` says that it is another matter.
@@ -120,15 +117,15 @@ def ended_by_wish(stop: StopWish, holds: Callable[[], bool] = lambda: True) -> I
 
 
 @contextmanager
-def closing_all(order: Order) -> Iterator[None]:
+def closing_all(workload: Workload) -> Iterator[None]:
     """Whatever happens, let go of the systems and of the companion."""
     try:
         yield
     finally:
-        for system in order.systems.values():
+        for system in workload.systems.values():
             system.close()
-        if order.companion is not None:
-            order.companion.close()
+        if workload.sidecar is not None:
+            workload.sidecar.close()
 
 
 def _environment(servers: Sequence[Mapping[str, JSON]]) -> Mapping[str, JSON]:
@@ -136,9 +133,9 @@ def _environment(servers: Sequence[Mapping[str, JSON]]) -> Mapping[str, JSON]:
     return environment(next((one for one in servers if one.get("server") is not None), servers[0]))
 
 
-def _chosen(order: Order) -> Selection:
+def _chosen(workload: Workload) -> Selection:
     """Which cells this session may run: of the systems that are opened only."""
-    return replace(order.selection, systems=tuple(order.systems))
+    return replace(workload.selection, systems=tuple(workload.systems))
 
 
 def _differences(answering: Mapping[str, Answering], log: TrialLog) -> dict[str, tuple[str, ...]]:
@@ -147,11 +144,11 @@ def _differences(answering: Mapping[str, Answering], log: TrialLog) -> dict[str,
             for name, one in answering.items() if name in log.settings}
 
 
-def _foreseen_differences(order: Order, log: TrialLog) -> dict[str, tuple[str, ...]]:
+def _dry_run_differences(workload: Workload, log: TrialLog) -> dict[str, tuple[str, ...]]:
     """The same before a server is asked: a setting that is None comes from there, and is not compared yet."""
     found = {}
-    for name, system in order.systems.items():
-        now = {key: value for key, value in settings_of(order, system).items() if value is not None}
+    for name, system in workload.systems.items():
+        now = {key: value for key, value in settings_of(workload, system).items() if value is not None}
         before = log.settings.get(name, now)
         found[name] = settings_differences({key: before[key] for key in now if key in before}, now)
     return found
@@ -170,14 +167,14 @@ def _holds(log: TrialLog, plan: PlanLine) -> bool:
 
 
 def _compare(
-    log: TrialLog, plan: PlanLine, differences: Mapping[str, tuple[str, ...]], order: Order,
-) -> Changes:
+    log: TrialLog, plan: PlanLine, differences: Mapping[str, tuple[str, ...]], workload: Workload,
+) -> AllowedChanges:
     """What changed since the log was recorded; raises Unusable unless it is to be run again."""
-    check_fits(log, plan, order.command, order.adds_systems)
-    check_shard(log, order.selection.shard, order.command)
-    changes = Changes(changed_asks(log, plan), {name: texts for name, texts in differences.items() if texts})
-    if not order.rerun_changed:
-        refuse_changes(log, changes, order.mend or usual_mend(order.command))
+    check_fits(log, plan, workload.command, workload.adds_systems)
+    check_shard(log, workload.selection.shard, workload.command)
+    changes = AllowedChanges(changed_asks(log, plan), {name: texts for name, texts in differences.items() if texts})
+    if not workload.rerun_changed:
+        refuse_changes(log, changes, workload.mend or usual_mend(workload.command))
     return changes
 
 
@@ -188,32 +185,32 @@ class _Ground:
     plan: PlanLine
     answering: Mapping[str, Answering]
     log: TrialLog
-    changes: Changes
+    changes: AllowedChanges
 
 
-def _run_session(order: Order, ground: _Ground, writer: LogWriter, surrounds: Surrounds) -> Ended:
+def _run_session(workload: Workload, ground: _Ground, writer: LogWriter, context: SessionContext) -> Ended:
     """Everything behind the session line, up to the stop line."""
     ground = _write_plan(ground, writer)
     _write_systems(ground, writer)
-    cells = (ground.log, ground.plan, ground.changes, _chosen(order))
-    ahead = look_ahead(*cells)
-    limits = Limits(order.budget, order.timeout_s, surrounds.stop)
+    cells = (ground.log, ground.plan, ground.changes, _chosen(workload))
+    remaining = remaining_work(*cells)
+    limits = Limits(workload.budget, workload.timeout_s, context.stop)
     again: Counter[bool] = Counter()
 
     def write(line: TrialLine) -> None:
-        if order.companion is not None:
-            order.companion.before_line(line)
+        if workload.sidecar is not None:
+            workload.sidecar.before_line(line)
         _keep(writer.trial, line, f"the answer of {line.cell.system} to {line.cell.case}, trial {line.cell.trial}")
-        if order.selection.retry_errors and can_be_retried(ground.log.error_type(line.cell)):
+        if workload.selection.retry_errors and can_be_retried(ground.log.error_type(line.cell)):
             again[isinstance(line.outcome, Failure)] += 1
 
-    with surrounds.witness(ahead) as witness:
-        ways = Ways(_warmer(ground, writer, surrounds), write, witness, writer.together)
-        lanes = order.lanes or (lambda: order.parallel)
-        run = run_trials if lanes() == 1 else partial(run_at_once, lanes=lanes, say=surrounds.say)
-        stopped = run(work_left(*cells), ground.answering, ways, limits, surrounds.clock)
-    is_part = ahead.recorded + ahead.chosen < ahead.planned
-    return Ended(_reason(stopped, order.selection, is_part), stopped.sentence, (again[False], again[True]))
+    with context.observer(remaining) as observer:
+        callbacks = Callbacks(_warmer(ground, writer, context), write, observer, writer.together)
+        lanes = workload.lanes or (lambda: workload.parallel)
+        run = run_trials if lanes() == 1 else partial(run_at_once, lanes=lanes, say=context.say)
+        stopped = run(work_left(*cells), ground.answering, callbacks, limits, context.clock)
+    is_part = remaining.recorded + remaining.chosen < remaining.planned
+    return Ended(_reason(stopped, workload.selection, is_part), stopped.sentence, (again[False], again[True]))
 
 
 def _write_plan(ground: _Ground, writer: LogWriter) -> _Ground:
@@ -246,14 +243,14 @@ def _reason(stopped: Stopped, selection: Selection, is_part: bool) -> str:
     return "selection" if is_part_of_all or (is_chosen and is_part) else "complete"
 
 
-def _warmer(ground: _Ground, writer: LogWriter, surrounds: Surrounds) -> Callable[[str], None]:
+def _warmer(ground: _Ground, writer: LogWriter, context: SessionContext) -> Callable[[str], None]:
     """A function that loads a system's model before its first trial, and writes what loading took."""
     warm: set[str] = set()
 
     def prepare(name: str) -> None:
         if name not in warm:
             loaded = kept_of(ground.answering[name].system.warm())
-            _say_other_context(ground, loaded, surrounds.say)
+            _say_other_context(ground, loaded, context.say)
             writer.loaded(LoadedLine(loaded.load_s, loaded.context_length, loaded.details or {}))
             warm.add(name)
     return prepare
@@ -296,11 +293,11 @@ class _Ending:
 
 
 @contextmanager
-def _stop_line(writer: LogWriter, surrounds: Surrounds) -> Iterator[_Ending]:
+def _stop_line(writer: LogWriter, context: SessionContext) -> Iterator[_Ending]:
     """Write one stop line at every orderly end: `interrupted` after a signal, `error` after any other error."""
     ending = _Ending()
     try:
-        with ended_by_wish(surrounds.stop, lambda: not writer.has_failed):
+        with ended_by_stop_request(context.stop, lambda: not writer.has_failed):
             yield ending
     except (Interrupted, KeyboardInterrupt):  # the latter from a system of the user: no handler here raises it
         ending.reason = "interrupted"
@@ -311,4 +308,4 @@ def _stop_line(writer: LogWriter, surrounds: Surrounds) -> Iterator[_Ending]:
     finally:
         if not writer.has_failed:
             # where the log itself failed, the error under way says so, and a missing stop line says the rest
-            writer.stop(StopLine(ending.reason, surrounds.clock.stamp()))
+            writer.stop(StopLine(ending.reason, context.clock.stamp()))

@@ -6,8 +6,6 @@
               Kubernetes Indexed Job   I is JOB_COMPLETION_INDEX + 1
 
 `auto` takes N from this array, so it fits a whole one; `auto/N` fits a part of one that is run again.
-
-What does not live here: which cells a part holds (plan.py), and putting parts together (trial_log/merging.py).
 """
 from __future__ import annotations
 
@@ -18,13 +16,13 @@ from itertools import islice
 from math import gcd
 from pathlib import Path
 
-from benchkit.basics.canonical import is_whole
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import count_of, shown_line
+from benchkit.basics.json_text import is_whole
+from benchkit.basics.texts import count_of, shown_line
 from benchkit.basics.values import Shard
 from benchkit.disk.whole_files import shown_path
 from benchkit.trial_log.lines import MOST_SHARDS, PlanLine, SessionLine
-from benchkit.trial_log.raw_lines import LineSource, line_and_place
+from benchkit.trial_log.scan import LineSource, line_and_place
 
 AUTO = "auto"
 _NUMBER = re.compile(r"[0-9]{1,9}")

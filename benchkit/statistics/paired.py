@@ -262,7 +262,7 @@ class _Labels:
         first, second = pair.first.completed, pair.second.completed
         passed = pair.first.passed + pair.second.passed
         fewest, most = max(0, passed - second), min(first, passed)
-        ways = _ways(first, second, passed, range(fewest, most + 1))
+        ways = _callbacks(first, second, passed, range(fewest, most + 1))
         shared = math.gcd(*ways)
         return cls(
             step=Fraction(1, first) + Fraction(1, second),
@@ -271,7 +271,7 @@ class _Labels:
         )
 
 
-def _ways(first: int, second: int, passed: int, of_first: range) -> list[int]:
+def _callbacks(first: int, second: int, passed: int, of_first: range) -> list[int]:
     """How many ways there are to each number of passes of the first side, each from the one before."""
     ways = [math.comb(first, of_first[0]) * math.comb(second, passed - of_first[0])]
     for c in of_first[:-1]:

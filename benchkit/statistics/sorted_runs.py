@@ -1,7 +1,6 @@
 """Many values in order, without a sorted list of them: short sorted runs, 8 bytes a value.
 
-A value of some rank is found by halving all runs at once. What does not live here: which ranks are asked for
-(percentiles.py).
+A value of some rank is found by halving all runs at once.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@
 They show what a score is worth: a model that does not beat `most-common` has learned nothing of the task.
 The right answer of a case is what the task's baseline that sees labels gives (the first in SEES_LABELS), and where
 there is none the case's `expected`: as it is if it is a text, else as canonical JSON.
-What does not live here: the task's own baselines (its module).
 """
 from __future__ import annotations
 
@@ -18,12 +17,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from benchkit.basics.canonical import canonical, sha256_hex
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import shown_line
+from benchkit.basics.json_text import canonical, sha256_hex
+from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON, Case, Reply, Request
 from benchkit.systems.system import Loaded, SystemOptions
-from benchkit.tasks.checking import PROBED_CASES, SEED
+from benchkit.tasks.judging import PROBED_CASES, SEED
 from benchkit.tasks.modules import told
 from benchkit.tasks.task import Task
 
@@ -31,7 +30,7 @@ Answer = Callable[[Case, int], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Baseline:
+class BaselineSystem:
     """A function of (case, seed) as a system. It is handed the whole case, labels included.
 
     `name` and `module` (of the task) are for the errors' sake.
@@ -77,7 +76,7 @@ class Baseline:
         return text
 
 
-def baseline_system(name: str, options: SystemOptions) -> Baseline:
+def baseline_system(name: str, options: SystemOptions) -> BaselineSystem:
     """The baseline of that name: the task's own first, then the generic ones. Raises Unusable with the list."""
     cases = {case.id: case for case in options.cases}
     task = options.task
@@ -85,10 +84,12 @@ def baseline_system(name: str, options: SystemOptions) -> Baseline:
         raise Unusable(f"--system baselines:{shown_line(name)}: a baseline of this kind belongs to a task")
     own = task.baselines.get(name)
     if own is not None:
-        return Baseline(name, task.module, own, source_sha256(own), cases)
+        return BaselineSystem(name, task.module, own, source_sha256(own), cases)
     generic = GENERIC.get(name)
     if generic is not None:
-        return Baseline(name, task.module, generic(options.cases, right_answer(task)), source_sha256(generic), cases)
+        return BaselineSystem(
+            name, task.module, generic(options.cases, right_answer(task)), source_sha256(generic), cases
+        )
     known = ", ".join(sorted({*task.baselines, *GENERIC}))
     raise Unusable(f"--system baselines:{shown_line(name)}: the task {task.module} has no such baseline; "
                    f"there are {known}")

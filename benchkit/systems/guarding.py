@@ -1,25 +1,121 @@
-"""Systems of the user, held to the contract: whatever else they raise or give becomes one line for the person.
-
-What does not live here: the contract itself (system.py).
-"""
+"""Systems of the user, held to the contract: what else they raise or give becomes one line, or what a log can hold."""
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from benchkit.basics import strict_json
-from benchkit.basics.canonical import canonical
+from benchkit.basics import json_text
 from benchkit.basics.clock import Clock
-from benchkit.basics.errors import ERROR_TYPES, BrokenOff, KitError, Surroundings, TrialError, Unusable
-from benchkit.basics.hiding import Hidden
-from benchkit.basics.names import shown_line
-from benchkit.basics.values import JSON, ErrorFacts, Failure, Reply, Request, Timings, Usage
-from benchkit.systems.keeping import MOST_SECONDS, known
+from benchkit.basics.errors import ERROR_TYPES, BrokenOff, EnvironmentFailure, KitError, TrialError, Unusable
+from benchkit.basics.json_text import canonical
+from benchkit.basics.secrets import Redactor
+from benchkit.basics.texts import shown_line
+from benchkit.basics.values import JSON, ErrorFacts, Failure, Message, Reply, Request, Timings, Usage
+from benchkit.network.asking import MOST_TEXT_BYTES, too_large
 from benchkit.systems.system import Loaded, System
 from benchkit.tasks.modules import place_of, what_came
+
+MOST_COUNT = 10**12
+"""Of tokens and retries."""
+MOST_SECONDS = 1e9
+MOST_FINISH, MOST_MESSAGE, MOST_SENTENCE = 200, 2000, 1000
+"""Letters of the word that ends a reply, of what is told of an error, and of why a run ends: the way on follows it."""
+MOST_DETAILS_BYTES = 64 * 1024
+MOST_LETTERS_A_TOKEN, FEWEST_LETTERS = 16, 2000
+"""No tokenizer makes so few tokens of a longer text. English has 4 to 5 letters a token, and half as many again where
+200,000 tokens may be of several words (a third fewer tokens: Liu and others 2025, arXiv 2503.13423); other scripts have
+fewer. Only runs of one letter have more, up to 128 spaces a token: they are counted once."""
+_RUN = re.compile(r"(\s)\s+|(\S)\2+")
+Number = TypeVar("Number", int, float)
+
+
+def answered(system: System, request: Request) -> Reply:
+    """One whole reply, so that its line can be written. Raises TrialError (ReplyTooLarge too), and as the system does.
+
+    Texts are left as they are; where they are too large together, there is no reply.
+    """
+    try:
+        reply = system.answer(request)
+    except TrialError as error:
+        _fit(error)
+        raise
+    if len((reply.output + (reply.reasoning or "")).encode("utf-8", "surrogatepass")) > MOST_TEXT_BYTES:
+        too_long = too_large(reply.output)
+        too_long.latency_s, too_long.retries, too_long.waited_s = reply.latency_s, reply.retries, reply.waited_s
+        too_long.retried = reply.retried
+        _fit(too_long)
+        raise too_long
+    return replace(
+        reply, finish=None if reply.finish is None else _cut(reply.finish, MOST_FINISH),
+        usage=_usage_of(reply.usage, request.messages),
+        timings=Timings(**{one.name: known(getattr(reply.timings, one.name), MOST_SECONDS)
+                           for one in fields(Timings)}),
+        latency_s=known(reply.latency_s, MOST_SECONDS), retries=known(reply.retries, MOST_COUNT) or 0,
+        waited_s=known(reply.waited_s, MOST_SECONDS) or 0.0, retried=tuple(map(_tried, reply.retried)))
+
+
+def kept_of(loaded: Loaded) -> Loaded:
+    """What is kept of what a server says of a loaded model; details without measure are none."""
+    details = loaded.details
+    if details is not None and len(canonical(details)) > MOST_DETAILS_BYTES:
+        details = None
+    return replace(loaded, context_length=known(loaded.context_length, MOST_COUNT), details=details)
+
+
+def _usage_of(given: Usage, messages: Sequence[Message]) -> Usage:
+    usage = Usage(**{one.name: known(getattr(given, one.name), MOST_COUNT) for one in fields(Usage)})
+    return replace(usage, asked_letters=_letters_beyond(usage, messages))
+
+
+def _letters_beyond(usage: Usage, messages: Sequence[Message]) -> int | None:
+    """The letters of a prompt that has too few tokens for them, a run of one letter or of white space counted once.
+
+    None where the tokens may be all of it, or are not known. Cached ones are added: some servers count them apart.
+    """
+    if usage.prompt_tokens is None:
+        return None
+    most = max(FEWEST_LETTERS, MOST_LETTERS_A_TOKEN * (usage.prompt_tokens + (usage.cached_tokens or 0)))
+    texts = [message["content"] for message in messages]
+    if sum(map(len, texts)) <= most:
+        return None
+    letters = sum(len(_RUN.sub(r"\1\2", text)) for text in texts)
+    return letters if letters > most else None
+
+
+def _tried(one: Failure) -> Failure:
+    """As much of a request before the last as is kept of the last."""
+    error = TrialError(one.error.type, one.error.message, one.error.partial, latency_s=one.latency_s,
+                       retries=one.retries, waited_s=one.waited_s)
+    _fit(error)
+    facts = ErrorFacts(error.type, error.message, error.partial)
+    return Failure(facts, error.latency_s, error.retries, error.waited_s)
+
+
+def _fit(error: TrialError) -> None:
+    error.message = _cut(error.message, MOST_MESSAGE)
+    error.stops, error.stops_in_a_row = (
+        None if sentence is None else _cut(sentence, MOST_SENTENCE) for sentence in (error.stops, error.stops_in_a_row))
+    error.retried = tuple(map(_tried, error.retried))
+    if error.partial is not None:
+        error.partial = too_large(error.partial).partial
+    error.latency_s = known(error.latency_s, MOST_SECONDS)
+    error.retries = known(error.retries, MOST_COUNT) or 0
+    error.waited_s = known(error.waited_s, MOST_SECONDS) or 0.0
+
+
+def known(number: Number | None, most: float) -> Number | None:
+    """The number, if it can be meant; NaN and what is below zero cannot."""
+    return number if number is not None and 0 <= number <= most else None
+
+
+def _cut(text: str, most: int) -> str:
+    """The text on so many letters, and without half letters, which no file can hold."""
+    return text[:most].encode("utf-8", "replace").decode("utf-8")
+
 
 Made = TypeVar("Made")
 GRACE_S = 1.0
@@ -46,14 +142,14 @@ _FIELDS: Mapping[type, Mapping[str, tuple[type, ...]]] = {
 
 
 def guarded(
-    given: str, file: Path, make: Callable[[], Any], clock: Clock, hidden: Hidden,
+    given: str, file: Path, make: Callable[[], Any], clock: Clock, redactor: Redactor,
     loading: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> System:
     """The system that `make` gives, guarded. Raises Unusable if it gives none, or raises.
 
     Words of an error are cut, so what is `hidden` must be so before. It is warmed within `loading`.
     """
-    guard = _Guard(shown_line(given, 120), file, hidden)
+    guard = _Guard(shown_line(given, 120), file, redactor)
     system = guard.called("system", make)
     missing = [method for method in METHODS if not callable(getattr(system, method, None))]
     if missing:
@@ -65,7 +161,7 @@ def guarded(
 class _Guard:
     given: str
     file: Path
-    hidden: Hidden
+    redactor: Redactor
 
     def asked(self, request: Request) -> _Guard:
         """The guard whose errors name the trial, too."""
@@ -80,7 +176,7 @@ class _Guard:
         except (KitError, KeyboardInterrupt):
             raise
         except (OSError, MemoryError) as error:
-            raise self._kind(what, Surroundings)(self._line(what, error)) from error
+            raise self._kind(what, EnvironmentFailure)(self._line(what, error)) from error
         except BaseException as error:
             raise self._kind(what, Unusable)(self._line(what, error)) from error
 
@@ -93,9 +189,9 @@ class _Guard:
         if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
             raise self.refusal(what, "did not give a JSON object")
         try:
-            plain = strict_json.parse(canonical(dict(given)).encode("ascii"))
+            plain = json_text.parse(canonical(dict(given)).encode("ascii"))
         except (TypeError, ValueError, RecursionError) as error:
-            told = shown_line(self.hidden.text(str(error)))
+            told = shown_line(self.redactor.text(str(error)))
             raise self.refusal(what, f"gave something that is not JSON: {told}") from None
         return cast("Mapping[str, JSON]", plain)
 
@@ -140,7 +236,7 @@ class _Guard:
 
     def _line(self, what: str, error: BaseException) -> str:
         place = place_of(error) or self.file.name
-        return f"{self.given}: {what}() of {place} {what_came(error, self.hidden.text)}"
+        return f"{self.given}: {what}() of {place} {what_came(error, self.redactor.text)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,6 @@
 """Finding a system by its name: `module:name`, where the module holds `system(name, options) -> System`.
 
 The kit's own come first, whatever modules there are: `baselines:NAME`, `ollama:TAG`, `openai:MODEL`, `replay:FILE`.
-
-What does not live here: what a system is (system.py).
 """
 from __future__ import annotations
 
@@ -12,12 +10,12 @@ from functools import partial
 from pathlib import Path
 
 from benchkit.basics.errors import Unusable
-from benchkit.basics.hiding import Hidden
-from benchkit.basics.names import shown_line
+from benchkit.basics.secrets import Redactor
+from benchkit.basics.texts import shown_line
 from benchkit.systems.baselines import baseline_system
-from benchkit.systems.discretion import discreet
 from benchkit.systems.guarding import guarded
-from benchkit.systems.patience import SignsFromOutside
+from benchkit.systems.redaction import redacted
+from benchkit.systems.server_session import SignsFromOutside
 from benchkit.systems.system import System, SystemOptions
 from benchkit.tasks.modules import load_module, module_name_of
 
@@ -55,10 +53,12 @@ def load_system(name: str, options: SystemOptions, folders: Sequence[Path], give
     if module_name == "openai":
         from benchkit.systems.openai import openai_system
         return openai_system(rest, options)
-    return discreet(lambda quiet, hidden: _of_a_module(name, quiet, folders, given_as, hidden), options)
+    return redacted(lambda quiet, redactor: _of_a_module(name, quiet, folders, given_as, redactor), options)
 
 
-def _of_a_module(name: str, options: SystemOptions, folders: Sequence[Path], given_as: str, hidden: Hidden) -> System:
+def _of_a_module(
+    name: str, options: SystemOptions, folders: Sequence[Path], given_as: str, redactor: Redactor
+) -> System:
     module_name, rest = split_name(name, given_as)
     module = load_module(module_name, folders)
     make = getattr(module, "system", None)
@@ -67,4 +67,4 @@ def _of_a_module(name: str, options: SystemOptions, folders: Sequence[Path], giv
     signs = SignsFromOutside(options.say, options.clock)
     around = replace(options, say=signs.say)
     return guarded(f"{given_as} {name}", Path(str(module.__file__)), lambda: make(rest, around), options.clock,
-                   hidden, partial(signs.while_loading, shown_line(name, 80)))
+                   redactor, partial(signs.while_loading, shown_line(name, 80)))

@@ -1,8 +1,4 @@
-"""A model on an Ollama server as a system: pinned or not, with every option that matters sent each time.
-
-What does not live here: which models there are and what they are pinned to (model_triage.py, the user's),
-what the server's bytes mean (network/).
-"""
+"""A model on an Ollama server as a system: pinned or not, with every option that matters sent each time."""
 from __future__ import annotations
 
 import json
@@ -11,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchkit.basics.command import shell_word
-from benchkit.basics.errors import NoModel, Surroundings, TrialError, Unusable
-from benchkit.basics.names import shown_line
+from benchkit.basics.errors import EnvironmentFailure, NoModel, TrialError, Unusable
+from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON, Message, Reply, Request
 from benchkit.network.asking import ask
 from benchkit.network.calls import Call
@@ -30,7 +26,15 @@ from benchkit.network.ollama_server import (
     running,
     version_of,
 )
-from benchkit.systems.patience import CHECK_S, LOAD_S, Patience, SignsOfLife, model_changed, probe_messages, with_reply
+from benchkit.systems.server_session import (
+    CHECK_S,
+    LOAD_S,
+    ServerSession,
+    SignsOfLife,
+    model_changed,
+    probe_messages,
+    with_reply,
+)
 from benchkit.systems.system import Loaded, SystemOptions
 
 NEEDED_OPTIONS = ("temperature", "top_k", "top_p", "min_p", "repeat_penalty", "num_ctx", "num_predict")
@@ -46,7 +50,7 @@ _REFUSALS = ("ServerError", "BrokenReply")
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class OllamaModel:
     """A model by its tag, and the options of its requests.
 
     `digest` (64 hex digits) pins it: another one served under the tag is refused. For the errors' sake `pinned_in` is
@@ -63,7 +67,7 @@ class Model:
 class OllamaSystem:
     """A model on an Ollama server. One request at a time: parallel ones change the text of some models."""
 
-    def __init__(self, model: Model, options: SystemOptions) -> None:
+    def __init__(self, model: OllamaModel, options: SystemOptions) -> None:
         """Connect to nothing yet. Raises Unusable for a bad address, tag or set of options."""
         _check_model(model)
         given, given_as = options.host, "--host"
@@ -75,17 +79,17 @@ class OllamaSystem:
         self._client = Client(address_of(given, given_as), options.clock, options.stop)
         self._installed = Installed(self._client)
         self._digest = model.digest
-        self._patience = Patience(self._client, self._gone)
+        self._server_session = ServerSession(self._client, self._gone)
 
     def open(self) -> Mapping[str, JSON]:
-        """Reach the server, check that it is Ollama, and the model's digest. Raises Surroundings."""
+        """Reach the server, check that it is Ollama, and the model's digest. Raises EnvironmentFailure."""
         if is_cloud_name(self._model.tag):
             self._check_cloud("elsewhere")
         version = version_of(self._client, "--host or OLLAMA_HOST" if self._around.has_flags else "OLLAMA_HOST")
         try:
             models = self._installed.now(self._now() + CHECK_S)
         except NoAnswer as error:
-            raise Surroundings(f"the server at {self._client.where} does not list its models: {error}") from None
+            raise EnvironmentFailure(f"the server at {self._client.where} does not list its models: {error}") from None
         served = find(models, self._model.tag)
         if served is None:
             raise NoModel(self._not_installed(models), self._installed_instead(models))
@@ -108,14 +112,16 @@ class OllamaSystem:
         return body if request.schema is None else {**body, "format": request.schema}
 
     def warm(self) -> Loaded:
-        """Load the model, in 10 minutes at most, with a sign of life every 10 seconds. Raises Surroundings."""
+        """Load the model, in 10 minutes at most, with a sign of life every 10 seconds. Raises EnvironmentFailure."""
         start = self._now()
         try:
             ask(self._client, self._dialect, _chat(self._body((), {})), start + LOAD_S,
                 SignsOfLife(self._around, f"loading {self._model.tag}"))
         except TrialError as error:
             if not self._is_remote or error.stops or error.type not in _REFUSALS:
-                raise Surroundings(f"{self._model.tag} could not be loaded: {error.stops or error.message}") from None
+                raise EnvironmentFailure(
+                    f"{self._model.tag} could not be loaded: {error.stops or error.message}"
+                ) from None
             self._around.say(f"{self._model.tag} runs elsewhere, so nothing has to be loaded; the opening chat failed, "
                              f"and the run goes on: {error.message}")
         load_s = self._now() - start
@@ -128,7 +134,7 @@ class OllamaSystem:
 
     def answer(self, request: Request) -> Reply:
         """One whole reply, from the digest that was opened. Raises TrialError, Interrupted."""
-        reply = self._patience.ask(
+        reply = self._server_session.ask(
             self._dialect, _chat(self.body_of(request)), lambda: self._probe(request), request.deadline)
         self._check_still_served(reply, request.deadline)
         return reply
@@ -152,9 +158,9 @@ class OllamaSystem:
 
     def _check_cloud(self, where: str) -> None:
         if not self._around.allow_cloud:
-            raise Surroundings(f"{self._model.tag} runs {where}: the prompts would leave this machine; "
-                               + ("add --allow-cloud if that is what you want" if self._around.has_flags else
-                                  "a board asks no such model"))
+            raise EnvironmentFailure(f"{self._model.tag} runs {where}: the prompts would leave this machine; "
+                                     + ("add --allow-cloud if that is what you want" if self._around.has_flags else
+                                        "a board asks no such model"))
 
     def _not_installed(self, models: tuple[Served, ...]) -> str:
         names = [shown_line(model.tag, 80) for model in models]
@@ -171,10 +177,10 @@ class OllamaSystem:
     def _check_digest(self, served: Served) -> None:
         tag, pin = self._model.tag, self._model.digest
         if not served.digest:
-            raise Surroundings(f"the server at {self._client.where} does not say the digest of {tag}, "
-                               f"so its answers could not be told from another model's")
+            raise EnvironmentFailure(f"the server at {self._client.where} does not say the digest of {tag}, "
+                                     f"so its answers could not be told from another model's")
         if pin is not None and served.digest != pin:
-            raise Surroundings(
+            raise EnvironmentFailure(
                 f"{tag} is served at digest {served.digest}, not at the pinned {pin}: run what is served with "
                 f"--system {shell_word(f'{self._model.module}:{tag}')}, or change the pin in "
                 f"{_place_of(pin, self._model.pinned_in)}")
@@ -184,7 +190,7 @@ class OllamaSystem:
 
     def _gone(self, deadline: float) -> str | None:
         """The sentence for a server that does not even say its version; None if it does."""
-        answer = self._client.send(Call("GET", "/api/version"), self._patience.look_until(deadline))
+        answer = self._client.send(Call("GET", "/api/version"), self._server_session.look_until(deadline))
         if answer.status == 200:
             return None
         return (f"the server at {self._client.address.url} is gone: start it again with `ollama serve`, "
@@ -193,7 +199,7 @@ class OllamaSystem:
     def _check_still_served(self, reply: Reply, deadline: float) -> None:
         """Raise TrialError (ModelChanged, Unreachable) unless the tag still means the digest that was opened."""
         try:
-            served = find(self._installed.now(self._patience.look_until(deadline)), self._model.tag)
+            served = find(self._installed.now(self._server_session.look_until(deadline)), self._model.tag)
         except NoAnswer as error:
             message = f"the reply came, but the server then did not show its models ({error})"
             raise with_reply(TrialError("Unreachable", message, stops=self._gone(deadline)), reply) from None
@@ -205,14 +211,14 @@ class OllamaSystem:
 
 def ollama_system(tag: str, options: SystemOptions) -> OllamaSystem:
     """`ollama:TAG`: any installed model, not pinned, with options that suit any task."""
-    return OllamaSystem(Model(tag, GENERAL_OPTIONS), options)
+    return OllamaSystem(OllamaModel(tag, GENERAL_OPTIONS), options)
 
 
 def _chat(body: Mapping[str, JSON]) -> Call:
     return Call("POST", "/api/chat", json.dumps(body, ensure_ascii=True).encode("ascii"))
 
 
-def _check_model(model: Model) -> None:
+def _check_model(model: OllamaModel) -> None:
     name = shown_line(model.tag, 100)
     if not model.tag or "@" in model.tag or not all("!" <= letter <= "~" for letter in model.tag):
         raise Unusable(f"the model {name}: a model is named name or name:tag (Ollama takes no @sha256:...)")

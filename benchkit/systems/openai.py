@@ -3,7 +3,6 @@
     --system openai:MODEL --host http://127.0.0.1:8080     or OPENAI_BASE_URL; a key from OPENAI_API_KEY
 
 What identifies the model is what its server says; where nothing pins it, a warning and the report say so.
-What does not live here: what the server's bytes mean (network/).
 """
 from __future__ import annotations
 
@@ -11,8 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from benchkit.basics.errors import NoServer, Surroundings, TrialError, Unusable
-from benchkit.basics.names import same_model, shown_line
+from benchkit.basics.errors import EnvironmentFailure, NoServer, TrialError, Unusable
+from benchkit.basics.texts import same_model, shown_line
 from benchkit.basics.values import JSON, Message, Reply, Request
 from benchkit.network.asking import ask, pause
 from benchkit.network.calls import Call
@@ -29,7 +28,7 @@ from benchkit.systems.openai_requests import (
     refuses_request,
     taken_before,
 )
-from benchkit.systems.patience import CHECK_S, LOAD_S, Patience, SignsOfLife, model_changed, probe_messages
+from benchkit.systems.server_session import CHECK_S, LOAD_S, ServerSession, SignsOfLife, model_changed, probe_messages
 from benchkit.systems.system import Loaded, SystemOptions
 from benchkit.tasks.task import prompt_of
 
@@ -50,7 +49,7 @@ _SEVERAL = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class OpenAIModel:
     """A model by the name that its server knows it by, and the options of its requests."""
 
     name: str
@@ -92,19 +91,19 @@ class Opened:
 class OpenAISystem:
     """A model behind /v1/chat/completions."""
 
-    def __init__(self, model: Model, options: SystemOptions) -> None:
+    def __init__(self, model: OpenAIModel, options: SystemOptions) -> None:
         """Connect to nothing yet. Raises Unusable for a bad address, name or set of options, and for an exposed key."""
         _check_model(model)
         self._model, self._around = model, options
         address = _address(options)
         self._client = Client(address, options.clock, options.stop)
-        self._patience = Patience(self._client, self._gone)
+        self._server_session = ServerSession(self._client, self._gone)
         self._opened: Opened | None = None
         self._takes = taken_before(options.recorded or {}, has_schema=self._schema() is not None)
         self._fingerprints: set[str] = set()
 
     def open(self) -> Mapping[str, JSON]:
-        """Reach the server, and learn who answers by asking for a few tokens. Raises Surroundings."""
+        """Reach the server, and learn who answers by asking for a few tokens. Raises EnvironmentFailure."""
         listed = self._listed()
         said = props(self._client, self._now() + CHECK_S)
         start = self._now()
@@ -142,7 +141,7 @@ class OpenAISystem:
     def answer(self, request: Request) -> Reply:
         """One whole reply, from the model that was opened. Raises TrialError, Interrupted."""
         completions = Completions()
-        reply = self._patience.ask(
+        reply = self._server_session.ask(
             completions.dialect, _completion(self.body_of(request)), lambda: self._probe(request), request.deadline)
         self._check_still_served(completions.signature, reply)
         return reply
@@ -172,7 +171,7 @@ class OpenAISystem:
         return {key: tokens for key in LENGTHS if key in self._options()}
 
     def _listed(self) -> Listed | None:
-        """The model in the server's list; None where it keeps none. Raises Surroundings."""
+        """The model in the server's list; None where it keeps none. Raises EnvironmentFailure."""
         try:
             models = listed_models(self._client, self._now() + CHECK_S)
         except NoAnswer:
@@ -181,12 +180,12 @@ class OpenAISystem:
         if found is None and models:
             names = [shown_line(name_only(model.id), 80) for model in models]
             more = f" and {len(names) - _MOST_NAMES_SHOWN} more" if len(names) > _MOST_NAMES_SHOWN else ""
-            raise Surroundings(f"the server at {self._client.where} has no model {self._model.name}; it has "
-                               f"{', '.join(names[:_MOST_NAMES_SHOWN])}{more}")
+            raise EnvironmentFailure(f"the server at {self._client.where} has no model {self._model.name}; it has "
+                                     f"{', '.join(names[:_MOST_NAMES_SHOWN])}{more}")
         return found
 
     def _first_tokens(self) -> Signature:
-        """Who answers; what the server refuses of a request is left out of all that follow. Raises Surroundings."""
+        """Who answers; what the server refuses of a request is left out of all that follow. Raises EnvironmentFailure."""
         before, refusal = self._takes, ""
         while True:
             try:
@@ -224,7 +223,7 @@ class OpenAISystem:
             SignsOfLife(self._around, f"loading {self._model.name}"))
         return completions.signature
 
-    def _unasked(self, error: TrialError) -> Surroundings:
+    def _unasked(self, error: TrialError) -> EnvironmentFailure:
         url = self._client.where
         if error.type == "Unreachable":
             named_by = f"--host or {BASE_URL}" if self._around.has_flags else BASE_URL
@@ -233,7 +232,9 @@ class OpenAISystem:
         refused = [key for key in ("seed", *self._options()) if key in error.message] if refuses_request(error) else ()
         if refused:
             hint = f"; a module of your own can ask without {refused[0]} (README: Your own cases, task and system)"
-        return Surroundings(f"{self._model.name} at {url} could not be asked: {error.stops or error.message}{hint}")
+        return EnvironmentFailure(
+            f"{self._model.name} at {url} could not be asked: {error.stops or error.message}{hint}"
+        )
 
     def _say_who(self, opened: Opened) -> None:
         answered = opened.served.get("model")
@@ -252,7 +253,7 @@ class OpenAISystem:
 
     def _gone(self, deadline: float) -> str | None:
         """The sentence for a server that does not answer at all; None if it does, whatever it says."""
-        answer = self._client.send(Call("GET", "/models"), self._patience.look_until(deadline))
+        answer = self._client.send(Call("GET", "/models"), self._server_session.look_until(deadline))
         if answer.status is not None:
             return None
         return f"the server at {self._client.address.url} is gone: start it again, then the same command goes on"
@@ -285,7 +286,7 @@ class OpenAISystem:
 
 def openai_system(name: str, options: SystemOptions) -> OpenAISystem:
     """`openai:MODEL`: the model of that name, with options that suit any task."""
-    return OpenAISystem(Model(name, GENERAL_OPTIONS), options)
+    return OpenAISystem(OpenAIModel(name, GENERAL_OPTIONS), options)
 
 
 def _completion(body: Mapping[str, JSON]) -> Call:
@@ -303,7 +304,7 @@ def _address(options: SystemOptions) -> Address:
     return with_key(address, options.environment.get(API_KEY, ""), API_KEY) if given.strip() else address
 
 
-def _check_model(model: Model) -> None:
+def _check_model(model: OpenAIModel) -> None:
     name = shown_line(model.name, 100)
     if not model.name or not all("!" <= letter <= "~" for letter in model.name):
         raise Unusable(f"the model {name}: a model is named in printable ASCII without spaces")

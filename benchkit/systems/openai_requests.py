@@ -2,7 +2,7 @@
 
 Servers differ: some refuse a schema, some `stream_options` (Mistral, Databricks), some `max_tokens` (OpenAI's newer
 models want `max_completion_tokens`). What is refused at the start is left out of all that follows, and the settings say
-so. What does not live here: asking (openai.py).
+so.
 """
 from __future__ import annotations
 

@@ -4,8 +4,7 @@
 
 To a run it is one system: which server answers is no part of a request, so a trial goes to whichever has most room.
 A server that is gone is left out, and so is one that only fails while others answer: it has room at once again, and
-took 184 of 192 trials before. The run ends with the last. What does not live here: one server (ollama.py,
-openai.py, and the modules of the user), how many trials are started at once (running/at_once.py).
+took 184 of 192 trials before. The run ends with the last.
 """
 from __future__ import annotations
 
@@ -17,9 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from benchkit.basics.canonical import canonical
-from benchkit.basics.differences import differences
-from benchkit.basics.errors import Surroundings, TrialError, Unusable
+from benchkit.basics.errors import EnvironmentFailure, TrialError, Unusable
+from benchkit.basics.fields import differences
+from benchkit.basics.json_text import canonical
 from benchkit.basics.values import JSON, Reply, Request
 from benchkit.network.host import DEFAULT_PORT, Address, address_of
 from benchkit.systems.loading import load_system, split_name
@@ -65,12 +64,13 @@ class SeveralHosts:
         self._lock = threading.Lock()
 
     def open(self) -> Mapping[str, JSON]:
-        """Reach every server, and check that all serve the same. Raises Surroundings, naming the server."""
+        """Reach every server, and check that all serve the same. Raises EnvironmentFailure, naming the server."""
         environments = self._at_all(lambda system: system.open())
         told_apart = self._told_apart([place.system.settings() for place in self._places])
         if told_apart:
-            raise Surroundings(f"the servers do not serve the same: {told_apart[0]}; serve one model at all of them, "
-                               f"or leave one out")
+            raise EnvironmentFailure(
+                f"the servers do not serve the same: {told_apart[0]}; serve one model at all of them, or leave one out"
+            )
         # what a server says of its own address is no difference: the places are named below
         facts = [{key: value for key, value in one.items() if key != "host"} for one in environments]
         self._warn(facts)
@@ -163,7 +163,7 @@ class SeveralHosts:
         ready = ", ".join(place.url for place, one in zip(self._places, asked, strict=True) if not one.exception())
         try:
             return [one.result() for one in asked]
-        except Surroundings as error:
+        except EnvironmentFailure as error:
             raise type(error)(f"{error}{f' (or leave it out; ready: {ready})' if ready else ''}") from error
 
     def _told_apart(self, facts: Sequence[Mapping[str, JSON]]) -> list[str]:
@@ -221,7 +221,7 @@ def _one_spelling(host: str) -> str:
 def _called(place: Place, call: Callable[[System], Made]) -> Made:
     try:
         return call(place.system)
-    except (Surroundings, Unusable) as error:
+    except (EnvironmentFailure, Unusable) as error:
         raise type(error)(place.naming(str(error))) from error
 
 

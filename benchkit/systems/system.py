@@ -1,8 +1,4 @@
-"""The seam to whoever answers: what a system is, and what it is given.
-
-What does not live here: how one is found by its name (loading.py), and any system itself (baselines.py, and the
-modules of the user).
-"""
+"""The seam to whoever answers: what a system is, and what it is given."""
 from __future__ import annotations
 
 import os
@@ -10,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from benchkit.basics.clock import Clock, StopWish
+from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.values import JSON, Case, Reply, Request
 from benchkit.tasks.task import Task
 
@@ -28,7 +24,7 @@ class System(Protocol):
     """Who answers. The calls come in this order: open, settings, warm, answer (many times), close."""
 
     def open(self) -> Mapping[str, JSON]:
-        """Reach the server, check identity and digest. Raises Surroundings.
+        """Reach the server, check identity and digest. Raises EnvironmentFailure.
 
         Gives the environment: {"server": ..., "server_version": ...}, and more where it knows more.
         """
@@ -40,7 +36,7 @@ class System(Protocol):
         """
 
     def warm(self) -> Loaded:
-        """Load the model, with a limit of 10 minutes and a sign of life. Raises Surroundings."""
+        """Load the model, with a limit of 10 minutes and a sign of life. Raises EnvironmentFailure."""
 
     def answer(self, request: Request) -> Reply:
         """One whole reply within `request.deadline`. Raises TrialError, or Interrupted when a signal came.
@@ -54,16 +50,16 @@ class System(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SystemOptions:
-    """What a door hands to every system. `say` takes a line for the person who waits (a sign of life).
+    """What a command hands to every system. `say` takes a line for the person who waits (a sign of life).
 
-    `has_flags`: the door has --host and --allow-cloud, and an error may offer them.
+    `has_flags`: the command has --host and --allow-cloud, and an error may offer them.
     `task` is None where the cases are those of a question pack. `environment` holds addresses and keys by the names of
     their variables; it never shows when this is printed. `recorded` are the settings that a log which is gone on with
     has of this system: what was learned of a server at the first start is not asked again (None: there are none).
     """
 
     clock: Clock
-    stop: StopWish
+    stop: StopRequest
     say: Callable[[str], None]
     task: Task | None
     cases: tuple[Case, ...]

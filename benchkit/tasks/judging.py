@@ -1,16 +1,16 @@
-"""The verdict on one output: what a task's checks say of it, or why they say nothing.
-
-What does not live here: what is checked (the task), and verdicts over many trials (recordings/judged.py).
-"""
+"""The verdict of a task's checks on one output, and every problem of a task before any model is asked."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchkit.basics.names import shown_line
-from benchkit.basics.values import Case, ErrorFacts
+from benchkit.basics.errors import Unusable
+from benchkit.basics.json_text import canonical
+from benchkit.basics.texts import cases_named, count_of, shown_line
+from benchkit.basics.values import JSON, Case, ErrorFacts
 from benchkit.tasks.modules import told
-from benchkit.tasks.task import Task
+from benchkit.tasks.task import Task, prompt_of, without_labels
 
 MOST_EXPLAINED = 200
 """Letters of one explanation; it stands in a table."""
@@ -76,3 +76,142 @@ def _explained(task: Task, case: Case, output: str, checks: Mapping[str, bool]) 
     except BaseException as error:  # noqa: BLE001 - an explanation that raises must not change the verdict, but is seen
         found = dict.fromkeys(failed, f"explain {told(error, task.explain)}")
     return {name: shown_line(str(text), MOST_EXPLAINED) for name, text in found.items()} or None
+
+
+ODD_OUTPUTS = ("", "{}", "[]", "null", "no JSON at all", '{"a": {"b": [1, null, true]}}', "[" * 60 + "]" * 60)
+"""Outputs that models do give; a check must have an answer to each."""
+SEED = 1001
+PROBED_CASES = 10
+"""So many cases are looked at before a run: a check that raises on what models say raises on any case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a task and its cases consist of. `labels` counts the values of the fields of `expected`."""
+
+    splits: Mapping[str, int]
+    tags: Mapping[str, int]
+    labels: Mapping[str, Mapping[str, int]]
+    checks: tuple[str, ...]
+    baselines: tuple[str, ...]
+    sees_labels: tuple[str, ...]
+
+
+def problems_of(task: Task, cases: Sequence[Case]) -> Iterator[str]:
+    """Every problem of a task over its cases, as a sentence with task, cases and field; none is a usable task.
+
+    One that several cases have is told once, with the first of them: it is one fault.
+    """
+    names = _check_names(task, cases[0])
+    found: dict[str, list[str]] = {}
+    for case in cases:
+        for problem in (*_problems_of_labels(task, case), *_problems_of_prompt(task, case),
+                        *_problems_of_check(task, case, names), *_problems_of_baselines(task, case)):
+            found.setdefault(problem, []).append(case.id)
+    for problem, ids in found.items():
+        yield f"task {task.module}, {cases_named(dict.fromkeys(ids))}: {problem}"
+
+
+def refuse_raising(task: Task, cases: Sequence[Case], command: object) -> None:
+    """Raise Unusable where a check has no answer to an output that models do give, with what it raised and where.
+
+    `command` is the one that says what else is wrong.
+    """
+    for case in cases[:PROBED_CASES]:
+        for output in ODD_OUTPUTS:
+            error = judge(task, case, output).error
+            if error is not None:
+                raise Unusable(
+                    f"task {task.module}, case {shown_line(case.id, 80)}: {error.message}, on the output "
+                    f"{shown_line(output, 30)!r}; models do give such answers, and a check says false to them: mend it "
+                    f"({command} says what else is wrong), or record all the same with bench.py --unchecked")
+
+
+def summary_of(task: Task, cases: Sequence[Case]) -> Summary:
+    """What there is, counted; in order of first appearance."""
+    return Summary(
+        Counter(case.split for case in cases), Counter(tag for case in cases for tag in case.tags),
+        _labels(cases), tuple(_check_names(task, cases[0]) or ()), tuple(task.baselines), task.sees_labels)
+
+
+def _problems_of_labels(task: Task, case: Case) -> Iterator[str]:
+    ask = task.problems
+    found = () if ask is None else _answer(lambda: ask(case))
+    if isinstance(found, BaseException):
+        yield f"problems {told(found, ask)}"
+    elif not isinstance(found, list | tuple):
+        yield f"problems: it gave {type(found).__name__}, not a list of texts"
+    else:
+        yield from map(str, found)
+
+
+def _problems_of_prompt(task: Task, case: Case) -> Iterator[str]:
+    try:
+        prompt = prompt_of(task, case)
+    except Unusable as error:
+        yield str(error).partition(": ")[2]
+        return
+    # once more with the labels in hand: a prompt that changes has looked at them
+    if _answer(lambda: list(task.messages(case))) != list(prompt.messages):
+        yield "messages depends on expected or tags: the prompt would give the answer away"
+    if _answer(lambda: list(task.messages(without_labels(case)))) != list(prompt.messages):
+        yield "messages gives another prompt when it is asked again"
+
+
+def _problems_of_check(task: Task, case: Case, names: tuple[str, ...] | None) -> Iterator[str]:
+    found: dict[str, list[str]] = {}
+    for output in ODD_OUTPUTS:
+        problem = _problem_of_check(task, case, names, output)
+        if problem is not None:
+            found.setdefault(problem, []).append(shown_line(output, 30))
+    for problem, (first, *others) in found.items():
+        more = f" and on {count_of(len(others), 'other odd one')}" if others else ""
+        yield f"{problem}, on the output {first!r}{more}"
+
+
+def _problem_of_check(task: Task, case: Case, names: tuple[str, ...] | None, output: str) -> str | None:
+    judgement = judge(task, case, output)
+    if judgement.error is not None:
+        return judgement.error.message
+    if names is not None and tuple(judgement.checks or ()) != names:
+        return f"check gives {', '.join(judgement.checks or ())}, and elsewhere {', '.join(names)}"
+    if judgement != judge(task, case, output):
+        return "check answers otherwise when it is asked again"
+    return None
+
+
+def _problems_of_baselines(task: Task, case: Case) -> Iterator[str]:
+    for name, function in task.baselines.items():
+        given = _answer(lambda function=function: function(case, SEED))  # type: ignore[misc]
+        if isinstance(given, BaseException):
+            yield f"baseline {name} {told(given, function)}"
+        elif not isinstance(given, str):
+            yield f"baseline {name}: it gave {type(given).__name__}, not a text"
+
+
+def _answer(question: Callable[[], object]) -> object:
+    try:
+        return question()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the user's function can raise anything; the caller says so
+        return error
+
+
+def _check_names(task: Task, case: Case) -> tuple[str, ...] | None:
+    checks = judge(task, case, "").checks
+    return None if checks is None else tuple(checks)
+
+
+def _labels(cases: Sequence[Case]) -> Mapping[str, Mapping[str, int]]:
+    found: dict[str, Counter[str]] = {}
+    for case in cases:
+        for field, label in _fields_of(case.expected).items():
+            if isinstance(label, str | bool):
+                word = label if isinstance(label, str) else canonical(label)
+                found.setdefault(field, Counter())[word] += 1
+    return found
+
+
+def _fields_of(expected: JSON) -> Mapping[str, JSON]:
+    return expected if isinstance(expected, Mapping) else {"expected": expected}

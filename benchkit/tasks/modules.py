@@ -1,7 +1,7 @@
 """Finding and running the modules of the user: tasks and systems, by the name given on the command line.
 
-A module is looked for in the working folder, then beside the door; it is never imported by a name that stands in
-a log, a recording or a record. What does not live here: what a task or a system must have (task.py, systems/).
+A module is looked for in the working folder, then beside the command; it is never imported by a name that stands in
+a log, a recording or a record.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from benchkit.basics.errors import KitError, Unusable
-from benchkit.basics.names import shown_line
+from benchkit.basics.texts import shown_line
 
 OWN_NAMES = ("bench", "harness", "report", "outputs_digest", "board", "benchkit", "tests", "test_bench")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+\b")

@@ -1,9 +1,4 @@
-"""Which lines of a log count, and what they amount to: the rule of damage, in one pass.
-
-Damage is: bytes that are no whole line; a gap in `n` of a session, where nothing is left of the lines in it; a
-line that repeats an attempt. It is harmless behind the last line that counts, and where a session line names it;
-any other is refused. What does not live here: opening files (raw_lines.py, reader.py) and writing (writer.py).
-"""
+"""Which lines of a log count, and what they amount to: the rule of damage, in one pass, in one pass."""
 from __future__ import annotations
 
 from array import array
@@ -11,27 +6,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from benchkit.basics.canonical import is_whole
 from benchkit.basics.command import shell_word
 from benchkit.basics.errors import Unusable
-from benchkit.basics.names import are, count_of, shown_line
+from benchkit.basics.json_text import is_whole
+from benchkit.basics.texts import are, count_of, shown_line
 from benchkit.basics.values import Cell, Failure
-from benchkit.trial_log.cell_table import CellFacts, CellTable
-from benchkit.trial_log.changes import Changes
-from benchkit.trial_log.glance import Glimpse, glance
-from benchkit.trial_log.landmarks import Landmarks
+from benchkit.trial_log.cell_table import CellFacts, CellTable, RequestChanges
 from benchkit.trial_log.lines import (
     Damage,
     Line,
+    LinePosition,
     LoadedLine,
-    Place,
     PlanLine,
     SessionLine,
     StopLine,
     SystemLine,
     TrialLine,
 )
-from benchkit.trial_log.raw_lines import line_and_place, where_in
+from benchkit.trial_log.scan import Prescan, ScannedTrial, line_and_place, scan_trial_line, where_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +61,11 @@ class _Tally:
 class Accounting:
     """One pass over the lines of a log. `take` every line in order, then read what it amounts to."""
 
-    def __init__(self, path: Path, landmarks: Landmarks, accept_damage: bool) -> None:
-        self._path, self._named, self._accepts = path, landmarks.named, accept_damage
-        self.table = CellTable(landmarks.plan, landmarks.shard) if landmarks.plan else None
+    def __init__(self, path: Path, prescan: Prescan, accept_damage: bool) -> None:
+        self._path, self._named, self._accepts = path, prescan.named, accept_damage
+        self.table = CellTable(prescan.plan, prescan.shard) if prescan.plan else None
         self.unplanned: dict[Cell, CellFacts] = {}
-        self.changes = Changes()
+        self.changes = RequestChanges()
         self.pending: list[Damage] = []
         self._first_pending = ""
         self._tallies: dict[str, _Tally] = {}
@@ -104,16 +96,16 @@ class Accounting:
             self._behind_damage = True
             what = f"{count_of(length, 'byte')} {are(length)} no whole line (torn or altered)"
             return self._note(Damage(offset, length), what)
-        glimpse = glance(data)
-        if glimpse is None:
+        scanned = scan_trial_line(data)
+        if scanned is None:
             return self._take_line(*line_and_place(self._where(), data))
-        return self._take_trial(glimpse)
+        return self._take_trial(scanned)
 
-    def _take_line(self, line: Line, place: Place) -> bool:
+    def _take_line(self, line: Line, place: LinePosition) -> bool:
         if (place.n == 0) != isinstance(line, SessionLine):
             self._refuse("n must be 0 in a session line, and only there")
         if isinstance(line, TrialLine):
-            return self._take_trial(_glimpse_of(line, place))
+            return self._take_trial(_scanned_of(line, place))
         if isinstance(line, SessionLine):
             return self._take_session(line, place)
         tally = self._follow(place.session, place.n)
@@ -127,7 +119,7 @@ class Accounting:
             tally.stop = line
         return True
 
-    def _take_session(self, line: SessionLine, place: Place) -> bool:
+    def _take_session(self, line: SessionLine, place: LinePosition) -> bool:
         known = self._tallies.get(place.session)
         if known and known.line:
             return self._note(
@@ -135,40 +127,40 @@ class Accounting:
         self._follow(place.session, place.n).line = line
         return True
 
-    def _take_trial(self, glimpse: Glimpse) -> bool:
-        if glimpse.n == 0:
+    def _take_trial(self, scanned: ScannedTrial) -> bool:
+        if scanned.n == 0:
             self._refuse("n must not be 0 in a trial line")
-        position = self.table.position(glimpse.system, glimpse.case, glimpse.trial) if self.table else None
+        position = self.table.position(scanned.system, scanned.case, scanned.trial) if self.table else None
         if position is None or self.table is None:
-            return self._take_unplanned(glimpse)
-        if glimpse.attempt <= self.table.attempts(position):
-            return self._take_repeated(glimpse)
-        tally = self._follow(glimpse.session, glimpse.n)
+            return self._take_unplanned(scanned)
+        if scanned.attempt <= self.table.attempts(position):
+            return self._take_repeated(scanned)
+        tally = self._follow(scanned.session, scanned.n)
         column = position % self.table.width
         is_cold = self._seen_by[column] != tally.number
         self._seen_by[column] = tally.number
         tally.trials += 1
-        tally.systems.add(glimpse.system)
+        tally.systems.add(scanned.system)
         tally.furthest = max(tally.furthest, position)
-        self.table.record(position, CellFacts(self._offset, glimpse.attempt, glimpse.error_type, is_cold))
+        self.table.record(position, CellFacts(self._offset, scanned.attempt, scanned.error_type, is_cold))
         return True
 
-    def _take_unplanned(self, glimpse: Glimpse) -> bool:
+    def _take_unplanned(self, scanned: ScannedTrial) -> bool:
         # a whole log plans before it records; in a damaged one the line that planned this may be lost
         if not self._has_damage:
-            self._refuse(f'fields "system", "case", "trial": {_told(glimpse)} is in no plan of this log')
-        cell = Cell(glimpse.system, glimpse.case, glimpse.trial)
-        if cell in self.unplanned and glimpse.attempt <= self.unplanned[cell].attempts:
-            return self._take_repeated(glimpse)
-        self._follow(glimpse.session, glimpse.n)
-        self.unplanned[cell] = CellFacts(self._offset, glimpse.attempt, glimpse.error_type, False)
+            self._refuse(f'fields "system", "case", "trial": {_told(scanned)} is in no plan of this log')
+        cell = Cell(scanned.system, scanned.case, scanned.trial)
+        if cell in self.unplanned and scanned.attempt <= self.unplanned[cell].attempts:
+            return self._take_repeated(scanned)
+        self._follow(scanned.session, scanned.n)
+        self.unplanned[cell] = CellFacts(self._offset, scanned.attempt, scanned.error_type, False)
         return True
 
-    def _take_repeated(self, glimpse: Glimpse) -> bool:
-        if glimpse.session == self._current.id and glimpse.n == self._current.n + 1:
-            self._current.n = glimpse.n
+    def _take_repeated(self, scanned: ScannedTrial) -> bool:
+        if scanned.session == self._current.id and scanned.n == self._current.n + 1:
+            self._current.n = scanned.n
         return self._note(
-            Damage(self._offset, self._length), f"{_told(glimpse)}, attempt {glimpse.attempt}, stands there again")
+            Damage(self._offset, self._length), f"{_told(scanned)}, attempt {scanned.attempt}, stands there again")
 
     def _follow(self, session: str, n: int) -> _Tally:
         """The line counts: see that it follows the last one of its session, and that no damage is before it."""
@@ -207,11 +199,11 @@ class Accounting:
         raise Unusable(f"{self._where()}: {what}")
 
 
-def _glimpse_of(line: TrialLine, place: Place) -> Glimpse:
+def _scanned_of(line: TrialLine, place: LinePosition) -> ScannedTrial:
     error_type = line.outcome.error.type if isinstance(line.outcome, Failure) else None
     cell = line.cell
-    return Glimpse(place.session, place.n, cell.system, cell.case, cell.trial, line.attempt, error_type)
+    return ScannedTrial(place.session, place.n, cell.system, cell.case, cell.trial, line.attempt, error_type)
 
 
-def _told(glimpse: Glimpse) -> str:
-    return f"trial {glimpse.trial} of case {shown_line(glimpse.case, 60)} by {shown_line(glimpse.system, 60)}"
+def _told(scanned: ScannedTrial) -> str:
+    return f"trial {scanned.trial} of case {shown_line(scanned.case, 60)} by {shown_line(scanned.system, 60)}"

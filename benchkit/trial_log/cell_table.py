@@ -1,8 +1,4 @@
-"""What is kept in memory of the recorded trials: 11 bytes a cell, laid out in the order of the plan.
-
-The log of a shard has room for the cells of that shard; another cell in it (a plan that grew deals its cells anew) is
-kept apart. The trials themselves stay on the disk; their offsets are here. What does not live here: lines and files.
-"""
+"""What is kept in memory of a log: 11 bytes a cell, and from where on requests are what they are now."""
 from __future__ import annotations
 
 import heapq
@@ -11,8 +7,57 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchkit.basics.errors import ERROR_TYPES
+from benchkit.basics.json_text import canonical
 from benchkit.basics.values import Cell, Shard
-from benchkit.trial_log.lines import PlanLine
+from benchkit.trial_log.lines import PlanLine, SystemLine
+
+
+class RequestChanges:
+    """Kept for what changed or came late only, so that a long plan takes no memory here.
+
+    A trial line before `changed_at` was asked something else. One before `known_at` was asked we know not what:
+    the line that said so is lost, as can be in a damaged log.
+    """
+
+    def __init__(self) -> None:
+        self.system_lines: dict[str, SystemLine] = {}
+        self._plan: PlanLine | None = None
+        self._first_plan = 0
+        self._known: dict[tuple[str, str], int] = {}
+        self._changed: dict[tuple[str, str], int] = {}
+
+    def take_plan(self, line: PlanLine, offset: int) -> None:
+        """A plan line begins at `offset`."""
+        if self._plan is None:
+            self._first_plan = offset
+        else:
+            before = {case.id: case.ask for case in self._plan.cases}
+            for case in line.cases:
+                if case.id not in before:
+                    self._known["case", case.id] = offset
+                elif case.ask != before[case.id]:
+                    self._changed["case", case.id] = offset
+        self._plan = line
+
+    def take_system(self, line: SystemLine, offset: int) -> None:
+        """A system line begins at `offset`."""
+        before = self.system_lines.get(line.system)
+        if before is None:
+            self._known["system", line.system] = offset
+        # not ==, for which 1, 1.0 and true are the same
+        elif canonical(before.settings) != canonical(line.settings):
+            self._changed["system", line.system] = offset
+        self.system_lines[line.system] = line
+
+    def changed_at(self, cell: Cell) -> int:
+        """Where the request of a cell last changed; 0 if it never did."""
+        return max(self._changed.get(("case", cell.case), 0), self._changed.get(("system", cell.system), 0))
+
+    def known_at(self, cell: Cell) -> int:
+        """From where on it is known what a cell is asked."""
+        return max(
+            self._known.get(("case", cell.case), self._first_plan), self._known.get(("system", cell.system), 0))
+
 
 _COLD = 0x80
 _CODE_OF = {name: code for code, name in enumerate(ERROR_TYPES, start=1)}

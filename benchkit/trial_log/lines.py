@@ -2,7 +2,6 @@
 
 What every line also carries, its session and its number in it, travels apart as a `Place`. A field that a later
 kit adds is passed over; a change of meaning raises `v`.
-What does not live here: bytes on a disk (reader.py, writer.py) and which line may follow which (accounting.py).
 """
 from __future__ import annotations
 
@@ -10,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from benchkit.basics.canonical import close_line
 from benchkit.basics.fields import Fields
+from benchkit.basics.json_text import close_line
 from benchkit.basics.values import JSON, Cell, Failure, Outcome, Reply, Shard, TaskName
 from benchkit.trial_log.parts import (
     error_of,
@@ -40,7 +39,7 @@ _VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LinePosition:
     """Where a line belongs: its session (16 hex digits) and its number in it, from 0."""
 
     session: str
@@ -137,15 +136,15 @@ class StopLine:
 Line: TypeAlias = SessionLine | PlanLine | SystemLine | LoadedLine | TrialLine | StopLine
 
 
-def bytes_of(line: Line, place: Place) -> bytes:
+def bytes_of(line: Line, place: LinePosition) -> bytes:
     r"""The whole line as it stands in the log, "\n" included. Raises ValueError for a value that JSON cannot say."""
     return close_line({**fields_of(line), "session": place.session, "n": place.n})
 
 
-def place_of(fields: JSON) -> Place:
+def place_of(fields: JSON) -> LinePosition:
     """Where the line with these fields belongs. Raises ValueError naming the field."""
     values = Fields(fields)
-    return Place(values.hex_digits("session", 16), values.integer("n"))
+    return LinePosition(values.hex_digits("session", 16), values.integer("n"))
 
 
 def fields_of(line: Line) -> dict[str, JSON]:

@@ -1,7 +1,4 @@
-"""The wire form of what the log, the trace, the recording and the run record share: tokens, times, errors, tasks.
-
-What does not live here: the lines of the log (lines.py), and the shapes of whole files.
-"""
+"""The wire form of what the log, the trace, the recording and the run record share: tokens, times, errors, tasks."""
 from __future__ import annotations
 
 from collections.abc import Collection

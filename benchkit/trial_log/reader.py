@@ -1,28 +1,32 @@
-"""Reading a trial log: what it amounts to, in one value that keeps the trials on the disk.
-
-Readers take no lock: a growing log is read up to its last newline.
-What does not live here: the rule of damage (accounting.py), and writing (writer.py).
-"""
+"""Reading a trial log: one value that keeps the trials on the disk; and a new log without the damaged lines."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 
-from benchkit.basics import strict_json
-from benchkit.basics.canonical import requests_with
+from benchkit.basics import json_text
 from benchkit.basics.command import shell_word
 from benchkit.basics.errors import Unusable
+from benchkit.basics.json_text import requests_with
 from benchkit.basics.values import JSON, Cell, Shard
 from benchkit.disk.file_kinds import Kind, refuse_another_kind
-from benchkit.disk.whole_files import shown_path
+from benchkit.disk.whole_files import shown_path, write_new
 from benchkit.trial_log.accounting import Accounting, SessionSummary
-from benchkit.trial_log.cell_table import CellFacts, CellTable
-from benchkit.trial_log.changes import Changes
-from benchkit.trial_log.landmarks import Landmarks, NamedDamage, landmarks_of
-from benchkit.trial_log.lines import SESSION_START, Damage, Line, Place, PlanLine, TrialLine, line_of
-from benchkit.trial_log.raw_lines import LineSource, line_and_place
+from benchkit.trial_log.cell_table import CellFacts, CellTable, RequestChanges
+from benchkit.trial_log.lines import (
+    SESSION_START,
+    Damage,
+    Line,
+    LinePosition,
+    PlanLine,
+    SessionLine,
+    TrialLine,
+    bytes_of,
+    line_of,
+)
+from benchkit.trial_log.scan import LineSource, NamedDamage, Prescan, line_and_place, prescan_of
 
 __all__ = ["SessionSummary", "TrialLog", "read_log"]
 
@@ -50,7 +54,7 @@ class TrialLog:
     named: tuple[Damage, ...]
     _table: CellTable | None
     _unplanned: Mapping[Cell, CellFacts]
-    _changes: Changes
+    _changes: RequestChanges
     _requests: Mapping[str, Callable[[str, int], str]]
     _source: LineSource
 
@@ -148,7 +152,7 @@ class TrialLog:
         """The last attempts at all recorded cells of a system, in the order of the plan, read one by one."""
         return (self.trial(cell) for _, cell in self.cells() if cell.system == system)
 
-    def lines_that_count(self) -> Iterator[tuple[Line, Place]]:
+    def lines_that_count(self) -> Iterator[tuple[Line, LinePosition]]:
         """Every line that is not damage, in the order of the log, read one by one."""
         return (line_and_place(f"{shown_path(self.path)}: byte {offset}", data) for offset, data in self.raw_lines())
 
@@ -161,7 +165,7 @@ class TrialLog:
 
     def _trial_at(self, offset: int) -> TrialLine:
         try:
-            line = line_of(strict_json.parse(self._source.at(offset)))
+            line = line_of(json_text.parse(self._source.at(offset)))
         except ValueError as error:
             raise Unusable(f"{shown_path(self.path)}: byte {offset}: {error}") from None
         if not isinstance(line, TrialLine):
@@ -189,13 +193,13 @@ def read_log(path: Path | str, *, accept_damage: bool = False) -> TrialLog:
     """
     source = LineSource(Path(path))
     refuse_another_kind(source.path, Kind.LOG)
-    landmarks = landmarks_of(source)
-    if not landmarks.has_session:
+    prescan = prescan_of(source)
+    if not prescan.has_session:
         source.refuse_foreign(SESSION_START, "trial log")
-    accounting = Accounting(source.path, landmarks, accept_damage)
-    for offset, length, data in _lines_to(landmarks.size, source):
+    accounting = Accounting(source.path, prescan, accept_damage)
+    for offset, length, data in _lines_to(prescan.size, source):
         accounting.take(offset, length, data)
-    return _log_of(source, landmarks, accounting)
+    return _log_of(source, prescan, accounting)
 
 
 def _lines_to(size: int, source: LineSource) -> Iterator[tuple[int, int, bytes | None]]:
@@ -203,13 +207,47 @@ def _lines_to(size: int, source: LineSource) -> Iterator[tuple[int, int, bytes |
     return takewhile(lambda line: line[0] < size, source.lines())
 
 
-def _log_of(source: LineSource, landmarks: Landmarks, accounting: Accounting) -> TrialLog:
+def _log_of(source: LineSource, prescan: Prescan, accounting: Accounting) -> TrialLog:
     lines = accounting.changes.system_lines
     return TrialLog(
-        path=source.path, size=landmarks.size, lines=landmarks.lines, sessions=accounting.sessions,
-        plan=landmarks.plan,
+        path=source.path, size=prescan.size, lines=prescan.lines, sessions=accounting.sessions,
+        plan=prescan.plan,
         settings={name: line.settings for name, line in lines.items()},
-        harmless=tuple(accounting.pending), named=landmarks.named.all,
+        harmless=tuple(accounting.pending), named=prescan.named.all,
         _table=accounting.table, _unplanned=accounting.unplanned,
         _changes=accounting.changes,
         _requests={name: requests_with(line.settings) for name, line in lines.items()}, _source=source)
+
+
+def export_clean(log: TrialLog, path: Path | str) -> None:
+    """Write the lines of `log` that count to a new log at `path`.
+
+    A session whose first line is lost goes on in the one before it. Raises Unusable if something stands at the
+    path already, or nothing is recorded; EnvironmentFailure if it cannot be written.
+    """
+    log.planned()
+    log.begun()
+    write_new(path, _clean_lines(log))
+
+
+def _clean_lines(log: TrialLog) -> Iterator[bytes]:
+    """The lines that count, closed again, beginning with the first session."""
+    first = log.sessions[0]
+    yield bytes_of(_clean(first.line), LinePosition(first.id, 0))
+    counts = {session.id: 0 for session in log.sessions}
+    counts[first.id], current = 1, first.id
+    for line, place in log.lines_that_count():
+        if _is_left_out(log, line) or place == LinePosition(first.id, 0):
+            continue
+        current = place.session if place.session in counts else current
+        yield bytes_of(_clean(line), LinePosition(current, counts[current]))
+        counts[current] += 1
+
+
+def _clean(line: Line) -> Line:
+    return replace(line, damage=()) if isinstance(line, SessionLine) else line
+
+
+def _is_left_out(log: TrialLog, line: Line) -> bool:
+    # the plan that held this trial is lost, and a log may not hold what it does not plan
+    return isinstance(line, TrialLine) and log.position(line.cell) is None

@@ -1,6 +1,6 @@
 """Writing a trial log: one writer, one line at a time, and each is on the disk before the call returns.
 
-A torn tail is closed with a newline and named, never cut. What does not live here: which cell runs when.
+A torn tail is closed with a newline and named, never cut.
 """
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
-from benchkit.basics import strict_json
-from benchkit.basics.errors import KitError, Surroundings, Unusable
+from benchkit.basics import json_text
+from benchkit.basics.errors import EnvironmentFailure, KitError, Unusable
 from benchkit.disk.appending import AppendFile, DiskCalls
 from benchkit.disk.locking import LockedElsewhere
 from benchkit.disk.whole_files import shown_path
-from benchkit.trial_log.glance import glance
 from benchkit.trial_log.lines import (
     MOST_LINE_BYTES,
     Line,
+    LinePosition,
     LoadedLine,
-    Place,
     PlanLine,
     SessionLine,
     StopLine,
@@ -31,6 +30,7 @@ from benchkit.trial_log.lines import (
     line_of,
 )
 from benchkit.trial_log.reader import TrialLog, read_log
+from benchkit.trial_log.scan import scan_trial_line
 
 
 class LogWriter:
@@ -48,13 +48,13 @@ class LogWriter:
     ) -> LogWriter:
         """Make the log if it is missing, and lock it. Nothing is written.
 
-        `session` is the id of the session to begin (16 hex digits; random if None). Raises Surroundings: another
+        `session` is the id of the session to begin (16 hex digits; random if None). Raises EnvironmentFailure: another
         run holds it (its process id is named), no locks, read-only; Unusable: a folder.
         """
         try:
             file = AppendFile.open(path, calls)
         except LockedElsewhere:
-            raise Surroundings(
+            raise EnvironmentFailure(
                 f"{shown_path(path)} is in use by another run{_holder(Path(path))}; "
                 "wait for its end, or record into another log") from None
         return cls(Path(path), file, session or secrets.token_hex(8), accept_damage)
@@ -82,7 +82,7 @@ class LogWriter:
         """Close a torn tail, and write the first line of the session, which names all damage that may be named.
 
         `log` is what `read` gave, if it was called. Returns the log the session goes on from; a line that had lost
-        only its newline counts in it. Raises Surroundings when the line is not on the disk.
+        only its newline counts in it. Raises EnvironmentFailure when the line is not on the disk.
         """
         log = log or self.read()
         if self._file.size > log.size:
@@ -111,7 +111,7 @@ class LogWriter:
     def together(self) -> Iterator[None]:
         """All that is written within this is recorded when it ends, and not before: one write, one sync.
 
-        That holds where it ends by an error, too. Raises Surroundings when the lines are not on the disk.
+        That holds where it ends by an error, too. Raises EnvironmentFailure when the lines are not on the disk.
         """
         self._waiting = bytearray()
         try:
@@ -126,10 +126,10 @@ class LogWriter:
         self._append(line)
 
     def _append(self, line: Line) -> None:
-        """Raises Surroundings when the line is not on the disk, and ValueError for one that no reader would take."""
+        """Raises EnvironmentFailure when the line is not on the disk, and ValueError for one that no reader would take."""
         if (self._n == 0) != isinstance(line, SessionLine):
             raise RuntimeError("a session is begun once, and before anything else")
-        data = bytes_of(line, Place(self._session, self._n))
+        data = bytes_of(line, LinePosition(self._session, self._n))
         self._check_readable(data)
         if self._waiting is None:
             self._file.append(data)
@@ -141,8 +141,8 @@ class LogWriter:
         # what is in the log stays there: a line that makes it unreadable must not get in
         if len(data) > MOST_LINE_BYTES:
             raise Unusable(f"{shown_path(self._path)}: a line of {len(data):,} bytes is more than a log takes")
-        if glance(data[:-1]) is None:
-            line_of(strict_json.parse(data[:-1]))
+        if scan_trial_line(data[:-1]) is None:
+            line_of(json_text.parse(data[:-1]))
 
     def close(self) -> None:
         """Release the lock. Closing twice does nothing."""

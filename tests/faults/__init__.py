@@ -7,6 +7,4 @@
     mounts.py        disks that are made for one turn: a small one, a read-only one, one whose device can be copied
     small.py         recording in this process, thousands of times a minute
     killed.py, boards.py, cut.py, altered.py, power.py, signalled.py, full.py, changed.py, company.py: the parts
-
-What does not live here: how often each part is tried, and the table at the end (tests/campaign.py).
 """

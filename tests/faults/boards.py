@@ -21,15 +21,15 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from tests.board_door import GATE, job_text
+from tests.board_command import GATE, job_text
 from tests.boards_packs import put_pack
-from tests.doors import PYTHON, ROOT, Told
+from tests.commands import PYTHON, ROOT, Told
 from tests.fake_ollama import Seen
 from tests.faults.found import Found, Part, Problem, Turn, holds, one_in
 from tests.faults.mounts import copied_device, device, fill, small_disk
 from tests.faults.oracle import Place, Said, as_wanted, bytes_of, grown, lost, places_in, trials_in, whole_lines
-from tests.faults.scene import PATIENCE_S, SteadyOllama, bury, environment, is_asked, settle
-from tests.river import MODEL, typed
+from tests.faults.scene import PATIENCE_S, SteadyOllama, bury, environment, finalize, is_asked
+from tests.workflow import MODEL, typed
 
 SYSTEMS = ("baselines:even", "baselines:buyer", MODEL)
 START_S, STEP_S = 0.5, 0.03
@@ -116,7 +116,7 @@ class BoardScene:
                 process.kill()
             process.wait(PATIENCE_S)
         self.kill_at = None
-        settle(self.server)
+        finalize(self.server)
 
     @contextlib.contextmanager
     def started(self) -> Iterator[subprocess.Popen[bytes]]:
@@ -134,7 +134,7 @@ class BoardScene:
     def run(self, home: Path) -> Told:
         """board.py in this process, to its end."""
         self._asked.clear()
-        # the modules of the pack are dropped again; those of the kit were loaded before, by tests.board_door
+        # the modules of the pack are dropped again; those of the kit were loaded before, by tests.board_command
         with (contextlib.chdir(home), mock.patch.dict(sys.modules), mock.patch.object(sys, "path", list(sys.path)),
               mock.patch.object(sys, "dont_write_bytecode", True),
               mock.patch.dict(os.environ, {"OLLAMA_HOST": self.server.host})):

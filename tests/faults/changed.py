@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.faults.found import Found, Part, Turn, one_in
 from tests.faults.oracle import bytes_of, grown, lost, whole_lines
 from tests.faults.scene import Arrival, Scene, scene
-from tests.river import typed
+from tests.workflow import typed
 
 OTHER = b"bytes of somebody else\n"
 

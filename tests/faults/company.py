@@ -9,13 +9,13 @@ import time
 
 from benchkit.basics.errors import Unusable
 from benchkit.recordings.converting import recording_of
-from benchkit.running.status import status_of
+from benchkit.running.summary import status_of
 from benchkit.trial_log.reader import read_log
-from tests.doors import HANGS_S
+from tests.commands import HANGS_S
 from tests.faults.found import Found, Part, Problem, Turn, one_in
 from tests.faults.oracle import bytes_of, grown, places_in
-from tests.faults.scene import Scene, scene, settle
-from tests.river import typed
+from tests.faults.scene import Scene, finalize, scene
+from tests.workflow import typed
 
 
 def two_at_once(turn: Turn) -> Found:
@@ -60,7 +60,7 @@ def second_writer(turn: Turn) -> Found:
         else:
             process[0].kill()
             process[0].wait()
-            settle(one.server)
+            finalize(one.server)
         one.problems += grown(before, bytes_of(one.log), "with a second writer")
         return _gone_on(one, "a second writer")
 
@@ -74,7 +74,7 @@ def readers(turn: Turn) -> Found:
             counts += _count(one)
             reads += 1
             if reads % 20 == 1 and one.log.exists():
-                _read_by_doors(one)
+                _read_by_commands(one)
         told = one.ended(process)
         one.expect_told(told, 0)
         one.expect(counts == sorted(counts), f"counts went back: {counts}")
@@ -102,7 +102,7 @@ def _count(one: Scene) -> list[int]:
     return [recorded]
 
 
-def _read_by_doors(one: Scene) -> None:
+def _read_by_commands(one: Scene) -> None:
     """--status, --convert and a report while it runs end well, or say that nothing is recorded yet."""
     out, judge = one.folder / "meanwhile", f"harness.py run --trials {one.trials}"
     for command, codes in ((f"bench.py --log {one.log} --status", (0, 1)),
@@ -121,7 +121,7 @@ def stale_lock(turn: Turn) -> Found:
         process = one.start(*one.flags, "--quiet")
         one.on_arrival = lambda arrival: os.kill(process.pid, signal.SIGKILL) if arrival.number == 2 else None
         process.wait(HANGS_S)
-        settle(one.server)
+        finalize(one.server)
         one.on_arrival = lambda arrival: None
         start = time.monotonic()
         found = _gone_on(one, "a stale lock")

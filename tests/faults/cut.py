@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchkit.basics.errors import Surroundings
+from benchkit.basics.errors import EnvironmentFailure
 from benchkit.disk.appending import DiskCalls
 from tests.faults.found import NOTHING, Found, Part, Problem, Turn, wrong
 from tests.faults.oracle import Place, Said, as_wanted, grown, lost, places_in
@@ -96,7 +96,7 @@ def _killed_at(sound: Sound, kept: bytes, disk: DyingDisk, when: str) -> Found:
     try:
         record_on(sound.path, disk.calls(), listener)
         return Found(1, 0, (wrong(f"{when}: it was not killed"),))
-    except (Killed, Surroundings):  # the second where the dead tried to write a stop line, and saw a torn file
+    except (Killed, EnvironmentFailure):  # the second where the dead tried to write a stop line, and saw a torn file
         data = sound.path.read_bytes()
     problems = (*grown(kept, data, when), *lost({*listener.told, *places_in(kept)}, data, when))
     return Found(0, len(listener.told), problems) + _goes_on(sound, data, listener.told, when)

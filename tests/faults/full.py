@@ -12,12 +12,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.doors import Told
+from tests.commands import Told
 from tests.faults.found import Found, Missing, Part, Turn, one_in
 from tests.faults.mounts import fill, read_only, small_disk
 from tests.faults.oracle import bytes_of, grown, lost
 from tests.faults.scene import Scene, scene
-from tests.river import typed
+from tests.workflow import typed
 
 LIMITED = ("import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2); "
            "os.execv(sys.argv[2], sys.argv[2:])")
@@ -75,7 +75,7 @@ def recording_on_a_full_disk(turn: Turn) -> Found:
         typed(table["run.json"].replace(f"{disk}", str(turn.folder)).split())
         for name, command in table.items():
             typed(command.split())
-            # what stands there is what the door takes for its own and would replace, for it differs
+            # what stands there is what the command takes for its own and would replace, for it differs
             (disk / name).write_bytes((disk / name).read_bytes() + b" ")
         fill(disk, 0)
         for name, command in table.items():

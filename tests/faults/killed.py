@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchkit.running.status import status_of
+from benchkit.running.summary import status_of
 from benchkit.trial_log.reader import read_log
-from tests.doors import HANGS_S
+from tests.commands import HANGS_S
 from tests.faults.found import Found, Part, Problem, Turn
 from tests.faults.oracle import bytes_of, grown, places_in
-from tests.faults.scene import Arrival, Scene, scene, settle
+from tests.faults.scene import Arrival, Scene, finalize, scene
 
 START_S, AFTER_ARRIVAL_S, END_S = 0.4, 0.025, 0.12
 """How long a start takes, a trial, and what comes behind the last one: kills fall anywhere within."""
@@ -109,7 +109,7 @@ def _status_count(log: Path) -> int:
 def _until_dead(one: Scene, process: subprocess.Popen[bytes]) -> None:
     """Wait for the end of a process, and until its last request has come in."""
     process.wait(HANGS_S)
-    settle(one.server)
+    finalize(one.server)
     one.on_arrival = lambda arrival: None
 
 

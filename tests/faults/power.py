@@ -17,7 +17,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchkit.basics.errors import Surroundings
+from benchkit.basics.errors import EnvironmentFailure
 from benchkit.disk.appending import DiskCalls
 from tests.faults.cut import Killed
 from tests.faults.found import NOTHING, Found, Part, Turn, holds, one_in
@@ -103,7 +103,7 @@ def _several_cuts(turn: Turn, wanted_log: Path, when: str) -> Found:
 
 def _told_before_cut(disk: CutDisk) -> set[Place]:
     listener = Listener()
-    with contextlib.suppress(Killed, Surroundings):
+    with contextlib.suppress(Killed, EnvironmentFailure):
         record_on(disk.path, disk.calls(), listener, trials=3)
     return set(listener.told)
 

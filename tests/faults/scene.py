@@ -1,7 +1,7 @@
 """Where most faults happen: a folder with cases, a server that always answers alike, and bench.py.
 
 bench.py runs as a process of its own to be hurt, and in this process to go on where it was hurt (that is faster,
-and the same code). What does not live here: the faults.
+and the same code).
 """
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.doors import PYTHON, ROOT, Told
+from tests.commands import PYTHON, ROOT, Told
 from tests.fake_ollama import FakeOllama, Fault, Handler, Seen, lines, says, status
 from tests.faults.found import Problem, holds
 from tests.faults.oracle import Place, Said, as_wanted, bytes_of, grown, lost, places_in, trials_in
-from tests.river import MODEL, typed
+from tests.workflow import MODEL, typed
 
 PATIENCE_S = 60.0
 LONG = "ä long answer, " * 6000
@@ -235,7 +235,7 @@ def bury(process: subprocess.Popen[bytes]) -> None:
             stream.close()
 
 
-def settle(server: FakeOllama) -> None:
+def finalize(server: FakeOllama) -> None:
     """Wait until the requests of a process that has died are all in."""
     seen = -1
     while seen != len(server.seen):

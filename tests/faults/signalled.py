@@ -13,11 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
-from tests.doors import Told
+from tests.commands import Told
 from tests.fake_ollama import silent, status
 from tests.faults.found import Found, Part, Turn
 from tests.faults.oracle import bytes_of, whole_lines
-from tests.faults.scene import Arrival, Scene, scene, settle
+from tests.faults.scene import Arrival, Scene, finalize, scene
 
 AT_ONCE_S = 4.0
 """How long an end may take on a machine that is busy; the bent waits are shorter than this, a request is longer."""
@@ -79,7 +79,7 @@ def signalled(turn: Turn) -> Found:
             one.expect(_stop_of(one) == moment.stop, f"{when}: the stop line says {_stop_of(one)}")
             one.expect(not list(one.log.parent.glob("*.partial-*")), f"{when}: a part of a file is left")
         acknowledged = len(one.acknowledged)
-        settle(one.server)
+        finalize(one.server)
         one.on_arrival = lambda arrival: None
         one.server.stop()
         one.server.start()

@@ -1,6 +1,6 @@
 """Recording in this process, by the kit's own session: a robot answers, and the disk is whatever a test wants.
 
-Thousands of runs a minute, for faults at every byte and every write. What does not live here: the faults.
+Thousands of runs a minute, for faults at every byte and every write.
 """
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
-from benchkit.basics.clock import Clock, StopWish
+from benchkit.basics.clock import Clock, StopRequest
 from benchkit.disk import appending
 from benchkit.disk.appending import DiskCalls
-from benchkit.running.engine import Witness
+from benchkit.running.engine import Observer
 from benchkit.running.live import log_at
-from benchkit.running.order import Surrounds
-from benchkit.running.plan import Ahead, Assignment
+from benchkit.running.plan import Assignment, RemainingWork
 from benchkit.running.session import record
+from benchkit.running.workload import SessionContext
 from benchkit.trial_log.lines import TrialLine
 from tests.faults.oracle import Place, Said, trials_in
 from tests.running_samples import Robot, order
@@ -37,7 +37,7 @@ class Listener:
         """Keep what was told."""
         self.told.append(Place(line.cell.system, line.cell.case, line.cell.trial))
 
-    def watching(self, ahead: Ahead) -> AbstractContextManager[Witness]:
+    def watching(self, ahead: RemainingWork) -> AbstractContextManager[Observer]:
         """This, as a session wants it."""
         return nullcontext(self)
 
@@ -55,7 +55,7 @@ def record_on(log: Path, calls: DiskCalls = NO_SYNC, listener: Listener | None =
     robot, listener = Robot(), listener or Listener()
     with mock.patch.object(appending, "DiskCalls", return_value=calls):
         record(order(log, robot, trials=trials), log_at(log),
-               Surrounds(Clock(), StopWish(), lambda line: None, listener.watching))
+               SessionContext(Clock(), StopRequest(), lambda line: None, listener.watching))
     return Recorded(sum(call[:1] in "ab" for call in robot.calls), tuple(listener.told))
 
 

@@ -1,0 +1,249 @@
+"""One pass over the trials of a run: counts by case, by k and by tag, and each case by itself.
+
+A report that cannot show every k shows small ones, and round ones.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from benchkit.recordings.run_record import JudgedCase, Result, RunRecord, Totals
+from benchkit.reports.anomalies import Anomalies, AnomalyCount
+from benchkit.reports.failures import Confusion, ConfusionCount, FailureCount, Failures, Unjudged, UnjudgedCount
+from benchkit.reports.figures import number
+from benchkit.reports.speed import Speed, SpeedCount, latency_of
+from benchkit.statistics.estimators import Counts, State, disagreement, state
+from benchkit.statistics.intervals import Interval, wilson
+from benchkit.statistics.suites import SuiteAtK, SuiteMetric, suite_metrics
+
+ROUND_KS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000)
+"""The k that people ask for; the last one is always shown, too."""
+EVERY_K = 20
+"""Where there is room for a line each: all k up to this one."""
+
+
+def shown_ks(suite: Sequence[SuiteAtK], every: int = 0) -> list[SuiteAtK]:
+    """All k of a suite up to `every`, above it those of ROUND_KS, and its last k."""
+    return [at_k for at_k in suite if at_k.k <= every or at_k.k in ROUND_KS or at_k is suite[-1]]
+
+
+def last_ks(suite: Sequence[SuiteAtK]) -> str:
+    """Where the k of a suite of several end, behind `every k from 1 to`: `30`, `1,000, and for 5,000`."""
+    *_, before, last = (at_k.k for at_k in suite)
+    return number(last) if last == before + 1 else f"{number(before)}, and for {number(last)}"
+
+
+MARKS = {"pass": "+", "fail": "-", "incomplete": "?"}
+"""One character a trial, by verdict."""
+_CODES = {verdict: ord(mark) for verdict, mark in MARKS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class CaseTally:
+    """One case.
+
+    `marks` has one of MARKS for each planned trial. `failures` names only the most frequent reason. `has_one_output`:
+    a trial was judged, and all that gave an output, judged or not, gave the same. `seeds_ascend`: each seed is above
+    the one before. `microseconds` are those of all trials together, None where no latency is known.
+    """
+
+    case: JudgedCase
+    counts: Counts
+    marks: str
+    failures: Failures
+    has_one_output: bool
+    seeds_ascend: bool
+    microseconds: int | None
+
+
+class CaseCount:
+    """Counts the trials of one case, one after the other."""
+
+    def __init__(self) -> None:
+        self.failures = FailureCount()
+        self._marks = bytearray()
+        self._output: str | None = None
+        self._outputs = self._judged = 0
+        self._differs = self._falls = False
+        self._last_seed: int | None = None
+        self._microseconds: int | None = None
+
+    def take(self, result: Result) -> None:
+        """One trial."""
+        self.failures.take(result)
+        self._marks.append(_CODES[result.verdict])
+        if result.error is None or result.output is not None:  # a check that raises leaves the output
+            self._take_output(result.output)
+        self._judged += result.error is None
+        self._falls |= self._last_seed is not None and result.seed <= self._last_seed
+        self._last_seed = result.seed
+        seconds = latency_of(result)
+        if seconds is not None:
+            self._microseconds = (self._microseconds or 0) + round(seconds * 1_000_000)
+
+    def take_not_run(self, result: Result, count: int) -> None:
+        """So many trials that did not run, of which this is the first; their seeds ascend."""
+        self._marks += MARKS["incomplete"].encode("ascii") * count
+        self._falls |= self._last_seed is not None and result.seed <= self._last_seed
+
+    def _take_output(self, output: str | None) -> None:
+        if not self._outputs:
+            self._output = output
+        self._outputs += 1
+        self._differs |= output != self._output
+
+    def tally(self, case: JudgedCase) -> CaseTally:
+        """What was counted, of this case."""
+        marks = self._marks.decode("ascii")
+        return CaseTally(
+            case, Counts(len(marks), marks.count(MARKS["pass"]), marks.count(MARKS["fail"])), marks,
+            self.failures.failures(most_reasons=1), self._judged > 0 and not self._differs, not self._falls,
+            self._microseconds)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRow:
+    """One case.
+
+    `n` trials were judged, `passed` of them passed, `incomplete` were planned and could not be judged.
+    `low` and `high` are Wilson's 95 % interval of passed/n, None without a judged trial; `disagreement` is the
+    probability that two fresh trials differ, None below two. `marks`, `failures` and `microseconds` are those of
+    CaseTally.
+    """
+
+    id: str
+    n: int
+    passed: int
+    incomplete: int
+    low: float | None
+    high: float | None
+    disagreement: Fraction | None
+    state: State
+    marks: str
+    failures: Failures
+    microseconds: int | None
+
+    @property
+    def counts(self) -> Counts:
+        """Its trials, counted."""
+        return Counts(self.n + self.incomplete, self.passed, self.n - self.passed)
+
+    @property
+    def passed_every_time(self) -> bool:
+        """Whether all of its planned trials were judged and passed, be it a single one."""
+        return self.n > 0 and self.passed == self.n and not self.incomplete
+
+    @property
+    def unevenness(self) -> float:
+        """From 0, where half of the judged trials passed, to 1, where all or none did; 0 without one."""
+        return abs(2 * self.passed - self.n) / self.n if self.n else 0.0
+
+
+def case_rows(cases: Iterable[CaseTally]) -> tuple[CaseRow, ...]:
+    """A row for each case, in order."""
+    intervals: dict[Counts, Interval] = {}
+    rows = []
+    for case in cases:
+        if case.counts not in intervals:
+            intervals[case.counts] = wilson(case.counts.passed, case.counts.completed)
+        rows.append(_row(case, intervals[case.counts]))
+    return tuple(rows)
+
+
+def _row(case: CaseTally, interval: Interval) -> CaseRow:
+    counts = case.counts
+    is_known = counts.completed > 0
+    return CaseRow(
+        case.case.id, counts.completed, counts.passed, counts.incomplete,
+        interval.low if is_known else None, interval.high if is_known else None,
+        disagreement(counts.completed, counts.passed), state(counts), case.marks, case.failures, case.microseconds)
+
+
+def in_state(rows: Iterable[CaseRow], *states: State) -> tuple[CaseRow, ...]:
+    """The rows in one of some states, in order."""
+    return tuple(row for row in rows if row.state in states)
+
+
+def never_passed(rows: Iterable[CaseRow]) -> tuple[CaseRow, ...]:
+    """The cases of which some trial was judged and none passed."""
+    return tuple(row for row in rows if row.n and not row.passed)
+
+
+@dataclass(frozen=True, slots=True)
+class RunTally:
+    """What was counted; `cases` are in the order of the plan."""
+
+    cases: tuple[CaseTally, ...]
+    failures: Failures
+    confusions: tuple[Confusion, ...]
+    unjudged: tuple[Unjudged, ...]
+    speed: Speed
+    anomalies: Anomalies
+
+    @property
+    def totals(self) -> Totals:
+        """The verdicts, counted."""
+        counts = [case.counts for case in self.cases]
+        return Totals(sum(one.planned for one in counts), sum(one.passed for one in counts),
+                      sum(one.failed for one in counts), sum(one.incomplete for one in counts))
+
+
+def tally_of(record: RunRecord) -> RunTally:
+    """Count over all trials of a run, reading each once."""
+    cases, failures, confusion, unjudged = [], FailureCount(), ConfusionCount(), UnjudgedCount()
+    speed, anomalies = SpeedCount(record.sessions), AnomalyCount(record.trials)
+    for place, case in enumerate(record.cases):
+        counted = CaseCount()
+        anomalies.begin()
+        takers = (counted.take, confusion.take, unjudged.take, speed.take, anomalies.take)
+        begun = record.trials if record.begun is None else record.begun[place]
+        for result in record.results_of(place)[:begun]:
+            for take in takers:
+                take(result)
+        if begun < record.trials:
+            alike, count = record.results_of(place)[begun], record.trials - begun
+            for take_alike in (counted.take_not_run, unjudged.take, anomalies.take_not_run):
+                take_alike(alike, count)
+        confusion.end(case)
+        failures.add(counted.failures)
+        cases.append(counted.tally(case))
+    return RunTally(tuple(cases), failures.failures(), confusion.confusions(), unjudged.unjudged(), speed.speed(),
+                    anomalies.anomalies())
+
+
+@dataclass(frozen=True, slots=True)
+class TagRow:
+    """The cases that carry a tag: how many, their trials, and pass^1 over them."""
+
+    tag: str
+    cases: int
+    planned: int
+    passed: int
+    failed: int
+    rate: SuiteMetric
+
+    @property
+    def judged(self) -> int:
+        """Trials that passed or failed."""
+        return self.passed + self.failed
+
+    @property
+    def unknown(self) -> int:
+        """Trials that could not be judged."""
+        return self.planned - self.judged
+
+
+def tag_rows(cases: Iterable[CaseTally]) -> tuple[TagRow, ...]:
+    """A row for each tag, in alphabetical order; a case counts once for each of its tags."""
+    tagged: dict[str, list[Counts]] = {}
+    for case in cases:
+        for tag in dict.fromkeys(case.case.tags):
+            tagged.setdefault(tag, []).append(case.counts)
+    return tuple(_tag_row(tag, tagged[tag]) for tag in sorted(tagged))
+
+
+def _tag_row(tag: str, counts: list[Counts]) -> TagRow:
+    return TagRow(
+        tag, len(counts), sum(case.planned for case in counts), sum(case.passed for case in counts),
+        sum(case.failed for case in counts), suite_metrics(counts, ks=(1,))[0].hat)

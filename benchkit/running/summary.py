@@ -1,0 +1,222 @@
+"""What is said of a log and a session: what is left of the plan, and the commands to go on."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+
+from benchkit.basics.command import Command, shell_word
+from benchkit.basics.errors import Unusable
+from benchkit.basics.texts import count_of, names_of, shown_line, word_for
+from benchkit.basics.values import Cell, Shard
+from benchkit.recordings.recording import MOST_HELD
+from benchkit.recordings.run_record import LINES
+from benchkit.running.plan import can_be_retried, cells_of, size_of
+from benchkit.running.shards import better_number, mark_of
+from benchkit.running.workload import Ended, Workload
+from benchkit.trial_log.lines import PlanLine
+from benchkit.trial_log.merging import Merged
+from benchkit.trial_log.reader import TrialLog
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Counts of cells, each once, by their last attempt. `left` = planned - outputs - errors.
+
+    `rounds`: how many trials, from the first one on, every case has been through.
+    The log of a shard counts the cells of its own part of the plan.
+    """
+
+    name: str
+    systems: tuple[str, ...]
+    planned: int
+    outputs: int
+    errors: tuple[tuple[str, int], ...]
+    stale: int
+    left: int
+    several_attempts: int
+    sessions: int
+    last_session: str
+    last_stop: str | None
+    damage: int
+    shard: Shard | None = None
+    rounds: int = 0
+
+
+def status_of(log: TrialLog, system: str | None = None) -> Status:
+    """Count the cells of one system, or of all. Raises Unusable for a log without a plan or such a system."""
+    plan = log.planned()
+    if system is not None and system not in plan.systems:
+        raise Unusable(f"{log.path}: it holds no system {shown_line(system)}; it holds {', '.join(plan.systems)}")
+    systems = plan.systems if system is None else (system,)
+    counts: Counter[str] = Counter()
+    errors: Counter[str] = Counter()
+    of_trial: Counter[int] = Counter()
+    for position, cell in log.attempted():
+        if cell.system in systems and _is_of(log.shard, position):
+            counts["stale"] += log.is_stale(cell)
+            if log.is_recorded(cell):
+                counts["recorded"] += 1
+                of_trial[cell.trial] += 1
+                counts["several"] += log.attempts(cell) > 1
+                errors.update(_error_of(log, cell))
+    last, planned = log.begun()[-1], _planned(log, plan, systems)
+    return Status(
+        name=log.path.name, systems=systems, planned=planned, outputs=counts["recorded"] - errors.total(),
+        errors=tuple(sorted(errors.items())), stale=counts["stale"],
+        left=planned - counts["recorded"], several_attempts=counts["several"],
+        sessions=len(log.sessions), last_session=last.line.started_at,
+        last_stop=None if last.stop is None else last.stop.reason, damage=len(log.harmless) + len(log.named),
+        shard=log.shard, rounds=sum(1 for _ in takewhile(
+            lambda trial: of_trial[trial] == len(plan.cases) * len(systems), range(1, plan.trials + 1))))
+
+
+def _is_of(shard: Shard | None, position: int) -> bool:
+    """Whether a position of the plan is one of a shard's."""
+    return shard is None or position % shard.of == shard.index - 1
+
+
+def _planned(log: TrialLog, plan: PlanLine, systems: Collection[str]) -> int:
+    """How many cells are planned for these systems; those of all are not gone through, for there may be millions."""
+    if len(systems) == len(plan.systems):
+        return size_of(plan, log.shard)
+    return sum(cell.system in systems for cell in cells_of(plan, log.shard))
+
+
+def _error_of(log: TrialLog, cell: Cell) -> list[str]:
+    found = log.error_type(cell)
+    return [] if found is None else [found]
+
+
+def status_text(status: Status) -> str:
+    """The status in words, one fact a line."""
+    recorded = status.planned - status.left
+    errors = ", ".join(f"{count} {name}" for name, count in status.errors) or "none"
+    end = status.last_stop or "none yet: it runs, or it was killed"
+    lines = [
+        f"{status.name}: {recorded} of {status.planned} {word_for(status.planned, 'planned trial')}"
+        f"{f' of shard {status.shard}' if status.shard else ''} recorded, {status.left} left",
+        f"  systems    {', '.join(shown_line(name) for name in status.systems)}",
+        f"  outputs    {status.outputs} of {recorded}",
+        f"  errors     {errors} (of {recorded})",
+        f"  sessions   {status.sessions}, the last begun {status.last_session}; its end: {end}",
+    ]
+    if status.stale:
+        lines.append(f"  changed    {status.stale}: recorded, but their request has changed, so they run again")
+    if status.several_attempts:
+        lines.append(f"  attempts   more than one at {status.several_attempts}")
+    if status.damage:
+        lines.append(f"  damage     {status.damage}: set aside; the trials that stood there run again")
+    return "\n".join(lines)
+
+
+def ending(workload: Workload, cases: str, ended: Ended, found: Status, is_kept: bool = True) -> str:
+    """What is left of a whole plan. `cases` is the file they are from, `ended` how the session ended.
+
+    `is_kept`: the recording is there; else the command that makes it is offered.
+    """
+    left = found.left
+    said = f"{_ended(ended.reason, left)}; {count_of(left, 'trial is', 'trials are')} left" if left \
+        else f"{_ended(ended.reason, left)}: every planned trial ran"
+    can_retry = any(can_be_retried(name) for name, _ in found.errors)
+    commands = _to_go_on(workload, left, can_retry)
+    if not is_kept:
+        commands["recording"] = workload.command.beside("bench.py", "--log", str(workload.log), "--convert",
+                                                        str(workload.log.with_suffix(".json")))
+    return _text(said + _asked_again(ended), commands | _to_judge(workload, cases, found))
+
+
+def shard_text(found: Status, ended: Ended, workload: Workload) -> str:
+    """What the log of a shard holds of its part of the plan, and how all parts become one log."""
+    errors = ", ".join(f"{count} {name}" for name, count in found.errors)
+    reason = ended.reason if found.left or ended.reason is None else "complete"
+    said = (f"{_ended(reason, found.left)}; shard {found.shard}: "
+            f"{found.planned - found.left} of its {found.planned} {word_for(found.planned, 'trial is', 'trials are')} "
+            f"recorded in {workload.log}{f' ({errors})' if errors else ''}, {found.left} left{_asked_again(ended)}")
+    can_retry = any(can_be_retried(name) for name, _ in found.errors)
+    commands = _to_go_on(workload, found.left, can_retry) | {"merge all shards": _to_merge(found, workload)}
+    return _text(said, commands | _note_on_cases(found.shard, len(workload.cases) * len(found.systems)))
+
+
+def _note_on_cases(shard: Shard | None, columns: int) -> dict[str, str]:
+    """Where a shard that is lost or late would leave cases without any trial (docs/scale.md)."""
+    better = None if shard is None else better_number(shard, columns)
+    if shard is None or better is None:
+        return {}
+    return {"note": f"{shard.of} divides the {columns} cells of a trial, so all trials of a case are in one shard, and "
+                    f"one that is late leaves its cases empty; {better} shards would not"}
+
+
+def merged_text(merged: Merged, out: Path, show: Command) -> str:
+    """What a merge gave and what is missing; `show` is the command that runs what is left, and shows the report."""
+    left = merged.planned - merged.recorded
+    said = f"{out}: {merged.recorded} of {merged.planned} {word_for(merged.planned, 'planned trial')}, {left} left"
+    if merged.missing:
+        said += f"; none of these logs is of shard {names_of(map(str, merged.missing))}"
+    if not left:
+        return _text(said, {"show": show})
+    recording = Command(show.prog, ("--log", str(out), "--convert", str(out.with_suffix(".json"))))
+    return _text(said, {"run what is left": show, "recording": recording})
+
+
+def _text(said: str, commands: Mapping[str, Command | str]) -> str:
+    width = max(map(len, commands))
+    return "\n".join([said, *(f"  {what.ljust(width)}  {command}" for what, command in commands.items())]) + "\n"
+
+
+def _ended(reason: str | None, left: int) -> str:
+    """How the session ended, in words."""
+    if reason is None:
+        return "Nothing that was chosen was left to run" if left else "Nothing was left to run"
+    return {"complete": "Done", "budget": "The budget ended the run", "selection": "Only what was chosen ran",
+            "error": "The run stopped by itself"}[reason]
+
+
+def _asked_again(ended: Ended) -> str:
+    """What became of the errors that were asked again; nothing where none was."""
+    answered, failed = ended.again
+    if not answered + failed:
+        return ""
+    return (f"; {count_of(answered + failed, 'error trial')} asked again: {answered} answered, {failed} ended in an "
+            "error again")
+
+
+def _to_go_on(workload: Workload, left: int, can_retry: bool) -> dict[str, Command | str]:
+    commands: dict[str, Command | str] = {}
+    if left:
+        commands["go on"] = workload.command.without("--case").minus("--retry-errors")
+    if can_retry:
+        commands["try errors again"] = workload.command.plus("--retry-errors")
+    return commands
+
+
+def _to_judge(workload: Workload, cases: str, found: Status) -> dict[str, Command | str]:
+    """The commands for the record and the report; of a run with trials left for its complete rounds, if it has any.
+
+    A rate over trials of which most never ran is 0 to 100 %; the first round is offered where none is complete.
+    """
+    what, trials = "judge again", workload.trials
+    if found.left:
+        trials = max(1, found.rounds)
+        what = f"judge {count_of(found.rounds, 'complete round')}" if found.rounds else "judge the first round"
+    # a large run is judged from its log line by line, into lines; a recording and a record of one value are held whole
+    source = workload.log if found.planned > MOST_HELD else workload.log.with_suffix(".json")
+    suffix = LINES if found.planned // workload.trials * trials > MOST_HELD else ".json"
+    judged, report = Path("runs", f"{workload.log.stem}{suffix}"), Path("runs", f"{workload.log.stem}-report.json")
+    return {
+        what: workload.command.beside(
+            "harness.py", "run", "--task", workload.title.module, "--cases", cases,
+            "--system", f"replay:{source}", "--split", workload.split,
+            "--trials", str(trials), "--out", str(judged)),
+        "report": workload.command.beside("report.py", str(judged), "--out", str(report))}
+
+
+def _to_merge(found: Status, workload: Workload) -> str:
+    """The command that merges the logs of all shards; it spells out a pattern where the log has its usual name."""
+    name = str(workload.log).removesuffix(f"{mark_of(found.shard)}.jsonl")
+    logs, out = "LOG ...", "OUT"
+    if found.shard is not None and name != str(workload.log):
+        logs, out = f"{shell_word(name)}.shard-*-of-{found.shard.of}.jsonl", shell_word(f"{name}.jsonl")
+    return f"{workload.command.beside('bench.py')} --merge {logs} --log {out}"

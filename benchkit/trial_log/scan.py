@@ -1,0 +1,339 @@
+"""The fast scan of a log: its lines as bytes, a trial line without parsing it, and what must be known beforehand.
+
+The prescan finds the end of the log, its last plan and the damage it names; only then can its lines be counted.
+Never more than one line is in memory.
+"""
+from __future__ import annotations
+
+import json
+import os
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchkit.basics import json_text
+from benchkit.basics.errors import ERROR_TYPES, Unusable
+from benchkit.basics.json_text import is_whole
+from benchkit.basics.texts import CRLF, encoding_fault
+from benchkit.basics.values import Shard
+from benchkit.disk.whole_files import open_to_read, refusal, shown_path
+from benchkit.trial_log.lines import (
+    MOST_ATTEMPTS,
+    MOST_CELLS,
+    MOST_LINE_BYTES,
+    Damage,
+    Line,
+    LinePosition,
+    PlanLine,
+    SessionLine,
+    line_of,
+    place_of,
+)
+
+_BUFFER_BYTES, _PIECE_BYTES = 256 * 1024, 2048
+MOST_TORN_BYTES = 64 * 1024
+"""No first line of a session or event of a trace that a power cut tears is longer."""
+_TORN_BY_POWER = re.compile(rb"\x00[\x00 -~]*")
+
+
+class LineSource:
+    """An open log, for reading; the file stays the same one even if another comes to stand at its path."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the log. Raises Unusable: missing, a folder, unreadable, changed by a program on Windows."""
+        self.path = path
+        self._file = os.fdopen(open_to_read(path), "rb", buffering=_BUFFER_BYTES)
+        self._stands_at = -1
+        self._opened = _state(os.fstat(self._file.fileno()))
+        self._refuse_changed()
+
+    def _refuse_changed(self) -> None:
+        """Raise Unusable for a log whose every line was changed: all is there, and none of it would count."""
+        try:
+            first = self._read_at(0)
+        except OSError as error:
+            raise refusal(self.path, "read", error) from None
+        fault = encoding_fault(first) or (
+            CRLF if first.endswith(b"\r\n") and is_whole(first.removesuffix(b"\r\n")) else None)
+        if fault:
+            raise Unusable(f"{shown_path(self.path)}: {fault}")
+
+    def refuse_foreign(self, start: bytes, kind: str) -> None:
+        """Raise Unusable for a file that nothing of ours has begun: bytes are never added to one.
+
+        Ours is an empty file, one that holds a whole line, and one whose lines were torn and begin as the first line of
+        ours does (`start`), or that a power cut has filled with NULs up to some place of that line.
+        """
+        head = self._file_head()
+        if head and not _is_begun(head, start) and not any(
+                data is not None and is_whole(data) for _, _, data in self.lines()):
+            raise Unusable(f"{shown_path(self.path)}: this is no {kind}, for no line of one is in it, so nothing is "
+                           f"added to it; give another name, or move this file away")
+
+    def _file_head(self) -> bytes:
+        self._stands_at = -1
+        try:
+            self._file.seek(0)
+            return self._file.read(MOST_TORN_BYTES + 1)
+        except OSError as error:
+            raise refusal(self.path, "read", error) from None
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the file at the path is this one, with nothing written to it since it was opened."""
+        try:
+            return _state(os.stat(self.path)) == self._opened
+        except OSError:
+            return False
+
+    def lines(self, start: int = 0) -> Iterator[tuple[int, int, bytes | None]]:
+        r"""Offset, length with its "\n", and bytes without it, of every line from the one that begins at `start`.
+
+        The bytes are None for a line of more than MOST_LINE_BYTES. Ends at the last newline there is: what
+        stands behind it is torn, or still being written.
+        """
+        offset = start
+        try:
+            while line := self._read_at(offset):
+                if line[-1:] == b"\n":
+                    length, data = len(line), line[:-1]
+                elif (rest := self._rest_of(line)) is not None:
+                    length, data = len(line) + rest, None
+                else:
+                    return
+                begin, offset = offset, offset + length
+                self._stands_at = offset
+                yield begin, length, data
+        except OSError as error:
+            raise refusal(self.path, "read", error) from None
+
+    def _read_at(self, offset: int) -> bytes:
+        # whoever takes the lines one by one may read others in between
+        if self._stands_at != offset:
+            self._file.seek(offset)
+        self._stands_at = -1
+        return self._file.readline(MOST_LINE_BYTES + 1)
+
+    def _rest_of(self, piece: bytes) -> int | None:
+        """Bytes from the end of a full piece to the newline of its line; None where the file ends before."""
+        count = 0
+        while len(piece) > MOST_LINE_BYTES:
+            piece = self._file.readline(MOST_LINE_BYTES + 1)
+            count += len(piece)
+            if piece[-1:] == b"\n":
+                return count
+        return None
+
+    def at(self, offset: int) -> bytes:
+        r"""The whole line that begins at an offset, without its "\n". Raises Unusable if there is none."""
+        try:
+            line = self._piece_at(offset) if hasattr(os, "pread") else self._read_at(offset)
+        except OSError as error:
+            raise refusal(self.path, "read", error) from None
+        if line[-1:] != b"\n" or not is_whole(line[:-1]):
+            raise Unusable(f"{shown_path(self.path)}: byte {offset}: the line was changed while it was read")
+        return line[:-1]
+
+    def _piece_at(self, offset: int) -> bytes:
+        # one line here, one there: to fill the whole buffer for each took half of the time of a conversion
+        data, size = b"", _PIECE_BYTES
+        while b"\n" not in data and len(data) <= MOST_LINE_BYTES:
+            piece = os.pread(self._file.fileno(), size, offset + len(data))
+            if not piece:
+                break
+            data, size = data + piece, size * 2
+        return data[:data.find(b"\n") + 1]
+
+    def close(self) -> None:
+        """Close the file. It is also closed when nobody holds this any more."""
+        self._file.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):
+            self._file.close()
+
+
+def _is_begun(head: bytes, start: bytes) -> bool:
+    """Whether a file begins with the first line of ours, or with what is left of it where it was torn."""
+    for line in head.split(b"\n"):
+        if line.startswith(start):
+            return True
+        if not (start.startswith(line) or _TORN_BY_POWER.fullmatch(line)):
+            return False
+    return head.strip(b"\n") != b"" and len(head) <= MOST_TORN_BYTES
+
+
+def _state(found: os.stat_result) -> tuple[int, int, int, int]:
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def line_and_place(where: str, data: bytes) -> tuple[Line, LinePosition]:
+    """What a whole line says. Raises Unusable for what no line can say; `where` names file and line."""
+    try:
+        fields = json_text.parse(data)
+        return line_of(fields), place_of(fields)
+    except ValueError as error:
+        raise Unusable(f"{where}: {error}") from None
+
+
+def where_in(path: Path, number: int, offset: int) -> str:
+    """A line of a log, as it stands in a message: file, line from 1, byte from 0."""
+    return f"{shown_path(path)}: line {number} (byte {offset})"
+
+
+# possessive (*+, ++): a text is never read twice, however it ends; the escapes leave out lone surrogates
+_TEXT = (
+    r'"[ !#-\[\]-~]*+(?:\\(?:["\\/bfnrt]|u(?:[0-9a-ce-f][0-9a-f]{3}|d[0-7][0-9a-f]{2}'
+    r'|d[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}))[ !#-\[\]-~]*+)*+"'
+)
+_COUNT = r"(?:0|[1-9][0-9]{0,9})"
+_SECONDS = r"(?:0|[1-9][0-9]{0,9})(?:\.[0-9]{1,17})?(?:e-[0-9]{2})?"
+_STAMP = r'"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\.[0-9]{3}Z"'
+_HEX_16 = r"[0-9a-f]{16}"
+_TEXT_OR_NULL, _COUNT_OR_NULL, _SECONDS_OR_NULL = f"(?:null|{_TEXT})", f"(?:null|{_COUNT})", f"(?:null|{_SECONDS})"
+
+
+def _object_of(value: str, *names: str, begins: str = "") -> str:
+    return r"\{" + begins + ",".join(f'"{name}":{value}' for name in names) + r"\}"
+
+
+_ERROR = rf'\{{"message":{_TEXT},"partial":{_TEXT_OR_NULL},"type":"({"|".join(ERROR_TYPES)})"\}}'
+_TIMINGS = _object_of(_SECONDS_OR_NULL, "first_token_s", "load_s", "other_s", "output_s", "prompt_s")
+_USAGE = _object_of(_COUNT_OR_NULL, "cached_tokens", "output_tokens", "prompt_tokens",
+                    begins=f'(?:"asked_letters":{_COUNT},)?')
+_HEAD = rf'\{{"attempt":({_COUNT}),"case":({_TEXT}),'
+_MIDDLE = rf'"kind":"trial","latency_s":{_SECONDS_OR_NULL},"n":({_COUNT}),'
+_BINDING = rf'"request":"{_HEX_16}","retries":{_COUNT},"seed":({_COUNT}),"session":"({_HEX_16})",'
+_TIMES = rf'(?:"slept_s":{_SECONDS},)?"started_at":{_STAMP},"system":({_TEXT}),'
+_END = rf'"waited_s":{_SECONDS},"sum":"{_HEX_16}"\}}'
+_REPLY = re.compile((
+    rf'{_HEAD}"finish":{_TEXT_OR_NULL},{_MIDDLE}"output":{_TEXT},"reasoning":{_TEXT_OR_NULL},{_BINDING}{_TIMES}'
+    rf'"timings":{_TIMINGS},"trial":({_COUNT}),"usage":{_USAGE},{_END}').encode("ascii"))
+_FAILURE = re.compile(
+    rf'{_HEAD}"error":{_ERROR},{_MIDDLE}{_BINDING}{_TIMES}"trial":({_COUNT}),{_END}'.encode("ascii"))
+
+
+@dataclass(slots=True)
+class ScannedTrial:
+    """A trial line as one pass needs it. Not frozen: making a frozen one takes twice as long."""
+
+    session: str
+    n: int
+    system: str
+    case: str
+    trial: int
+    attempt: int
+    error_type: str | None
+
+
+def scan_trial_line(line: bytes) -> ScannedTrial | None:
+    """What a whole trial line says, or None if it takes the long way (which says what is wrong, if anything)."""
+    found = _REPLY.fullmatch(line)
+    if found:
+        attempt, case, n, seed, session, system, trial = found.groups()
+        error_type = None
+    else:
+        found = _FAILURE.fullmatch(line)
+        if not found:
+            return None
+        attempt, case, error_type, n, seed, session, system, trial = found.groups()
+    scanned = ScannedTrial(
+        session.decode("ascii"), int(n), _text_of(system), _text_of(case), int(trial), int(attempt),
+        None if error_type is None else error_type.decode("ascii"))
+    return scanned if _is_possible(scanned, int(seed)) else None
+
+
+def _is_possible(scanned: ScannedTrial, seed: int) -> bool:
+    return (
+        1 <= scanned.trial <= MOST_CELLS and seed == 1000 + scanned.trial
+        and 1 <= scanned.attempt <= MOST_ATTEMPTS and scanned.system != "" and scanned.case != "")
+
+
+def _text_of(quoted: bytes) -> str:
+    if b"\\" in quoted:
+        text: str = json.loads(quoted)
+        return text
+    return quoted[1:-1].decode("ascii")
+
+
+# a text inside a line has its quotes escaped, so these never stand in one; inside settings they may
+_SESSION, _PLAN = b'"kind":"session"', b'"kind":"plan"'
+
+
+class NamedDamage:
+    """Damage that a session line names: it counts for nothing, and is no reason to refuse the log."""
+
+    def __init__(self, damage: Iterable[Damage]) -> None:
+        self.all = tuple(sorted(set(damage)))
+        self._gaps = {found.offset for found in self.all if found.length == 0}
+        regions = [found for found in self.all if found.length > 0]
+        self._starts = [found.offset for found in regions]
+        self._ends: list[int] = []
+        for found in regions:
+            end = found.offset + found.length
+            self._ends.append(max(end, self._ends[-1]) if self._ends else end)
+
+    def covers(self, offset: int, length: int) -> bool:
+        """Whether the bytes of a line lie wholly in named damage."""
+        at = bisect_right(self._starts, offset)
+        return at > 0 and offset + length <= self._ends[at - 1]
+
+    def names_gap(self, offset: int) -> bool:
+        """Whether a gap before the line at this offset is named."""
+        return offset in self._gaps
+
+
+@dataclass(frozen=True, slots=True)
+class Prescan:
+    """`size`: bytes up to the last newline. `plan`: the last one that counts, None if there is none.
+
+    `shard`: the one that all sessions were given; None where they were not given one, or not the same.
+    """
+
+    size: int
+    lines: int
+    has_session: bool
+    plan: PlanLine | None
+    named: NamedDamage
+    shard: Shard | None
+
+
+def prescan_of(source: LineSource) -> Prescan:
+    """Look a log over. Raises Unusable for a session line, or a last plan line, that says what it cannot."""
+    size = number = 0
+    shards: list[Shard | None] = []
+    damage: list[Damage] = []
+    plans: list[tuple[int, int, int]] = []
+    for offset, length, data in source.lines():
+        size, number = offset + length, number + 1
+        if data is None or not (_SESSION in data or _PLAN in data) or not is_whole(data):
+            continue
+        if _PLAN in data:
+            plans.append((number, offset, length))
+        if _SESSION in data:
+            where = where_in(source.path, number, offset)
+            line, _place = line_and_place(where, data)
+            if isinstance(line, SessionLine):
+                shards.append(line.shard)
+                damage.extend(_named_before(line, where, offset))
+    named = NamedDamage(damage)
+    shard = shards[0] if len(set(shards)) == 1 else None
+    return Prescan(size, number, bool(shards), _last_plan(source, plans, named), named, shard)
+
+
+def _named_before(line: SessionLine, where: str, offset: int) -> tuple[Damage, ...]:
+    for damage in line.damage:
+        if damage.offset + damage.length > offset:
+            raise Unusable(f"{where}: damage names bytes that do not stand before it")
+    return line.damage
+
+
+def _last_plan(source: LineSource, plans: list[tuple[int, int, int]], named: NamedDamage) -> PlanLine | None:
+    for number, offset, length in reversed(plans):
+        if not named.covers(offset, length):
+            line, _place = line_and_place(where_in(source.path, number, offset), source.at(offset))
+            if isinstance(line, PlanLine):
+                return line
+    return None

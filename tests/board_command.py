@@ -1,0 +1,173 @@
+"""board.py as a person uses it: a folder with a small pack, a job and robots, and commands typed.
+
+Every call of a robot stands in calls.txt, so that a test can say how many there were.
+"""
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shlex
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+# a test puts the modules back that were there before it: those of the kit are loaded once, and not in every test
+import board
+from benchkit.basics.json_text import close_line
+from tests.boards_packs import PACK, PackTest, put_pack
+from tests.commands import Told
+
+ROBOTS = '''\
+import os
+import re
+import time
+
+from benchkit.basics.errors import TrialError
+from benchkit.basics.values import Reply, Timings, Usage
+from benchkit.systems.system import Loaded
+
+
+class Robot:
+    def __init__(self, name):
+        self.name = name
+
+    def open(self):
+        self.note("open")
+        return {"server": "robots", "server_version": "1"}
+
+    def settings(self):
+        return {"name": self.name, "temperature": 1.0}
+
+    def warm(self):
+        return Loaded(0.0)
+
+    def answer(self, request):
+        self.note(request.case)
+        if self.name == "slow":
+            time.sleep(0.05)
+        number = int(re.search(r"[0-9]+", request.messages[0]["content"]).group())
+        right = "even" if number % 2 == 0 else "odd"
+        if self.name == "late" and number == 4:
+            raise TrialError("Timeout", "no whole reply within 120 s", "ev", latency_s=120.0)
+        if self.name == "buyer" and len(request.messages) < 3:
+            right = "hint"
+        said = {"rude": "damn", "key": os.environ.get("ROBOT_KEY") and right}.get(self.name, right)
+        return Reply(said or "no key", usage=Usage(10, 2), timings=Timings(output_s=0.5), latency_s=0.25)
+
+    def close(self):
+        pass
+
+    def note(self, what):
+        with open("calls.txt", "a", encoding="utf-8") as file:
+            file.write(self.name + " " + what + "\\n")
+
+
+def system(name, options):
+    return Robot(name)
+'''
+JOB = {"pack": '"tiny"', "count": "6", "trials": "2", "seed": "1",
+       "systems": '["baselines:even", "robots:good"]'}
+GATE = "[batch_gate]\nleast_questions = 4\nmost_one_answer = 0.6\nmost_blind_score = 0.9\n"
+
+
+def job_text(tables: str = GATE, **keys: str) -> str:
+    """A job file; keys are TOML, an empty one is left out."""
+    return "".join(f"{key} = {value}\n" for key, value in {**JOB, **keys}.items() if value) + "\n" + tables
+
+
+class BoardCommand(PackTest):
+    """A folder with packs/tiny, jobs/tiny.toml and robots.py, which is also the working folder."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(self.home)
+        put_pack(self.home)
+        self.job()
+        (self.home / "robots.py").write_text(ROBOTS, encoding="utf-8")
+
+    def job(self, name: str = "tiny", tables: str = GATE, **keys: str) -> None:
+        """Write a job."""
+        folder = self.home / "jobs"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.toml").write_text(job_text(tables, **keys), encoding="utf-8")
+
+    def ask_3(self, more: str) -> None:
+        """Have the pack ask something more of the number 3."""
+        asks = 'ask = f"Is {number} even or odd?"'
+        self.assertIn(asks, PACK)
+        put_pack(self.home, pack=PACK.replace(asks, f'{asks} + (" {more}" if number == 3 else "")'))
+
+    def type(self, command: str) -> Told:
+        """Type `python3 board.py ...`, in this process."""
+        stdout, stderr = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+            try:
+                code = board.main(shlex.split(command))
+            except SystemExit as left:
+                code = int(str(left.code))
+        return Told(code, stdout.getvalue(), stderr.getvalue())
+
+    def well(self, command: str, code: int = 0) -> str:
+        """What a command prints that ends with this exit code."""
+        told = self.type(command)
+        self.assertEqual(code, told.code, told.stdout + told.stderr)
+        return told.stdout
+
+    def refused(self, command: str, code: int = 2) -> str:
+        """The one line that a refused command says; nothing else may have changed."""
+        before = self.files()
+        told = self.type(command)
+        self.assertEqual((code, ""), (told.code, told.stdout), told.stderr)
+        self.assertEqual(1, told.stderr.count("\n"), told.stderr)
+        self.assertNotIn("Traceback", told.stderr)
+        self.assertEqual(before, self.files())
+        return told.stderr
+
+    def files(self) -> dict[str, bytes]:
+        """Every file below runs/, and what is in it."""
+        return {str(path.relative_to(self.home)): path.read_bytes()
+                for path in sorted((self.home / "runs").rglob("*")) if path.is_file()}
+
+    def batches(self, job: str = "tiny") -> list[Path]:
+        """The folders of the batches of a job, oldest first."""
+        return sorted((self.home / "runs" / job).iterdir(), key=lambda path: (len(path.name), path.name))
+
+    def batch(self, job: str = "tiny") -> Path:
+        """The newest of them."""
+        return self.batches(job)[-1]
+
+    def batch_json(self, job: str = "tiny") -> dict[str, Any]:
+        """What batch.json of the newest batch says."""
+        found: dict[str, Any] = json.loads((self.batch(job) / "batch.json").read_text(encoding="utf-8"))
+        return found
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of eval.jsonl of the newest batch."""
+        return self.lines("eval.jsonl")
+
+    def lines(self, name: str) -> list[dict[str, Any]]:
+        """The values of the lines of a file of the newest batch."""
+        return [json.loads(line) for line in (self.batch() / name).read_text(encoding="utf-8").splitlines()]
+
+    def change_lines(self, name: str, change: Any) -> None:
+        """Change the values of a file's lines (a function of the list), each closed anew by its own sum."""
+        values = self.lines(name)
+        for value in values:
+            del value["sum"]
+        change(values)
+        (self.batch() / name).write_bytes(b"".join(map(close_line, values)))
+
+    def calls(self) -> Counter[str]:
+        """How often each robot was asked; opening it is no question."""
+        path = self.home / "calls.txt"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        return Counter(line.split()[0] for line in lines if not line.endswith(" open"))
+
+    def opened(self) -> int:
+        """How often a robot was opened."""
+        path = self.home / "calls.txt"
+        return path.read_text(encoding="utf-8").count(" open\n") if path.exists() else 0

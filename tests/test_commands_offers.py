@@ -1,0 +1,87 @@
+"""Every command that a refusal offers works as it is typed: with the flags that were given, in any folder."""
+from __future__ import annotations
+
+import json
+import unittest
+
+from tests.commands import ROOT, cli
+from tests.workflow import NOWHERE, WorkflowWithServer, typed_in
+
+TASK = '''\
+NAME, VERSION = "meet", "1"
+def messages(case): return [{"role": "user", "content": case.input}]
+def schema(): return None
+def check(case, output): return {"right": output == case.expected}
+'''
+
+
+class Offers(WorkflowWithServer):
+    """A task of one's own, whose cases are in a file and a split of their own."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        (self.folder / "meet_task.py").write_text(TASK, encoding="utf-8")
+        cases = [{"id": f"m{number}", "split": "dev", "input": f"meet {number}", "expected": "yes", "tags": []}
+                 for number in range(3)]
+        (self.folder / "meet.json").write_text(json.dumps({"cases": cases}), encoding="utf-8")
+        self.asked_for = "--task meet_task --cases meet.json --split dev --trials 2"
+
+    def offer(self, command: str, code: int, before: str) -> str:
+        """The command that ends the refusal of another one, behind some words."""
+        line = self.refused(command, code, before)
+        return line.rpartition(before)[2].strip()
+
+    def test_without_a_server(self) -> None:
+        for more in ("", "--case m1", "--log recorded/mine.jsonl --limit 2"):
+            with self.subTest(more=more):
+                offered = self.offer(f"bench.py {self.asked_for} --system ollama:a --host {NOWHERE} {more}", 3,
+                                     "run without a model: ")
+                self.assertIn("0 of 6 planned", self.well(f"{offered} --dry-run"))
+        self.well(offered)
+
+    def test_with_what_only_the_log_says(self) -> None:
+        self.type(f"bench.py {self.asked_for} --system ollama:smollm2:135m --host {self.server.host} --limit 1 "
+                  "--log recorded/mine.jsonl --quiet")
+        offered = self.offer(f"bench.py --task meet_task --cases meet.json --log recorded/mine.jsonl --host {NOWHERE}",
+                             3, "run without a model: ")
+        self.assertIn("Done: every planned trial ran", self.type(offered).stdout)
+
+    def test_for_a_model_that_is_not_installed(self) -> None:
+        self.server.models = {"smollm2:135m": "a" * 64}
+        for place in ("--log recorded/mine.jsonl", ""):
+            with self.subTest(place=place):
+                offered = self.offer(f"bench.py {self.asked_for} {place} --system ollama:llama9 --host "
+                                     f"{self.server.host} --quiet", 3, "; or: ")
+                self.assertIn("Done: every planned trial ran", self.type(offered).stdout)
+
+    def test_for_a_model_that_is_gone_from_the_server_another_log_is_begun(self) -> None:
+        self.type(f"bench.py {self.asked_for} --system ollama:smollm2:135m --host {self.server.host} --limit 1 "
+                  "--log recorded/mine.jsonl --quiet")
+        self.server.models = {"other:1b": "b" * 64}
+        offered = self.offer(f"bench.py {self.asked_for} --system ollama:smollm2:135m --host {self.server.host} "
+                             "--log recorded/mine.jsonl --quiet", 3, "; or: ")
+        self.assertIn("Done: every planned trial ran", self.type(offered).stdout)
+
+    def test_to_judge_a_log_or_a_recording(self) -> None:
+        self.well(f"bench.py {self.asked_for} --system baselines:most-common --log recorded/mine.jsonl --quiet")
+        for name in ("mine.jsonl", "mine.json"):
+            with self.subTest(name=name):
+                offered = self.offer(f"report.py recorded/{name}", 2, "in cases.json): ")
+                self.assertIn("6 of 6", self.well(f"{offered} --cases meet.json"))
+
+    def test_to_record_more(self) -> None:
+        self.well(f"bench.py {self.asked_for} --system baselines:most-common --log recorded/mine.jsonl --quiet")
+        offered = self.offer("harness.py run --task meet_task --cases meet.json --system replay:recorded/mine.json "
+                             "--trials 3", 2, "record more: ")
+        self.assertIn("Done: every planned trial ran", self.type(offered).stdout)
+
+    def test_without_any_word(self) -> None:
+        told = cli(self.folder, "bench.py", environment={"OLLAMA_HOST": NOWHERE})
+        self.assertEqual((3, ""), (told.code, told.stdout), told.stderr)
+        offered = told.stderr.rpartition("run without a model: ")[2].split()
+        self.assertEqual(["python3", str(ROOT / "bench.py"), "--system", "baselines:keywords"], offered)
+        self.assertEqual(0, typed_in(self.folder, "bench.py", *offered[2:]).code)
+
+
+if __name__ == "__main__":
+    unittest.main()
