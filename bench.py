@@ -301,8 +301,8 @@ def dry_run(order: "Workload", log: "TrialLog | None") -> int:
     planned = word_for(remaining.planned, "planned trial is", "planned trials are")
     cli.put(
         f"{order.log}: {remaining.recorded} of {remaining.planned} {planned} recorded; this command would run "
-        f"{remaining.chosen}{f', the first of them {remaining.first}' if remaining.first else ''}; nothing was asked or "
-        "written\n"
+        f"{remaining.chosen}{f', the first of them {remaining.first}' if remaining.first else ''}; nothing was asked "
+        "or written\n"
     )
     return cli.DONE
 

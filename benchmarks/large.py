@@ -1,10 +1,10 @@
-"""What becomes of the cost of a trial as runs grow to a million: processor time and memory of every stage of the workflow.
+"""What becomes of the cost of a trial as runs grow to a million: time and memory of every stage of the workflow.
 
     python3 -m benchmarks.large                          1,000 to 1,000,000 trials: half an hour, 4 GB in TMPDIR
     python3 -m benchmarks.large --sizes 1000 10000 100000   three minutes
 
 Synthetic logs (synthetic.py) of 1,000 cases are read, converted, judged into lines, reported, digested and merged by
-the commands, each as a process of its own. Time a trial is a slope from the smallest size on, without the start of Python;
+the commands, each a process of its own. Time a trial is a slope from the smallest size on, without the start of Python;
 growth is against the second size. Memory a trial is the slope of the peak between the two largest sizes. Beside it
 stands the scan by which a run resumes, against `json.loads` over the same lines. It needs a POSIX system.
 Exit code 0, or 1 if time a trial grows by more than 1.1 from the second to the largest size, memory by more than 16

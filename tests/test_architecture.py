@@ -1,4 +1,4 @@
-"""The architecture, held by a test: layers in order, no cycles, no commands behind modules, the standard library only."""
+"""The architecture, held by a test: layers in order, no cycles, the standard library only."""
 
 from __future__ import annotations
 

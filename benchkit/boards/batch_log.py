@@ -1,4 +1,4 @@
-"""The log of a batch and those of its shards, held against what else the batch says, before anything is made of them."""
+"""The log of a batch and those of its shards, held against what else the batch says."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def one_at_a_time(
     say: Callable[[str], None],
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[None]:
-    """Within this no other process begins a batch in a job's folder; waits for one that does. Raises EnvironmentFailure."""
+    """Within this no other process begins a batch in a job's folder; waits for another. Raises EnvironmentFailure."""
 
     def waits() -> None:
         say(f"{shown_path(folder)}: waiting for another run, which makes the questions")

@@ -78,8 +78,8 @@ def merge_batches(found: FoundBatch, copies: Sequence[FoundBatch] = ()) -> Merge
     """Put all that the shards of a batch and of its copies hold into its responses.jsonl and its trace.jsonl.
 
     Raises Unusable, and nothing is changed: a copy of another batch, a log or trace that cannot be read, logs of
-    different plans or settings, a cell with two outcomes, nothing to merge. EnvironmentFailure where it is in use, or cannot
-    be written; then the same command goes on.
+    different plans or settings, a cell with two outcomes, nothing to merge. EnvironmentFailure where it is in use, or
+    cannot be written; then the same command goes on.
     """
     for copy in copies:
         _check_copy(copy, found)

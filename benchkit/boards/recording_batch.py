@@ -1,8 +1,6 @@
-"""Recording into a batch: the order that a job amounts to, and the session that runs what is left of it.
+"""Recording into a batch: the workload that a job amounts to, and the session that runs what is left of it.
 
-Answers go into responses.jsonl, a trial log like any other, or into that of a shard; the trace grows beside it. What
-does not live here: the session itself (running/), which batch it is (choosing_batch.py), and what follows from the
-answers (settling.py).
+Answers go into responses.jsonl, a trial log like any other, or into that of a shard; the trace grows beside it.
 """
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class TraceWriter:
     def begin(self, session: str, log: TrialLog) -> tuple[Damage, ...]:
         """Go on behind what is there; the damage that the session line has to name.
 
-        Raises Unusable for harmful damage and for what no trace can hold; EnvironmentFailure where it cannot be written.
+        Raises Unusable for harmful damage and for what no trace can hold, EnvironmentFailure where writing fails.
         """
         try:
             self._file = AppendFile.open(self._path, self._calls)
@@ -79,7 +79,7 @@ class TraceWriter:
         self._geometry, self._next_seq, self._is_closed = geometry, 0, False
 
     def emit(self, step: int, kind: str, data: Mapping[str, JSON]) -> None:
-        """Put an event into the file. Raises EnvironmentFailure where that fails, Unusable for what no reader would take."""
+        """Put an event into the file. Raises EnvironmentFailure where that fails, Unusable for what no reader takes."""
         if self._file is None or self._key is None or self._is_closed:
             raise RuntimeError("an event stands between the start of a trial and its end")
         self._last_at = max(self._last_at, self._stamp())

@@ -46,7 +46,7 @@ class AppendFile:
     def open(cls, path: Path | str, calls: DiskCalls | None = None) -> AppendFile:
         """Make the file if it is missing, and lock it.
 
-        Raises LockedElsewhere, other EnvironmentFailure (no locks, read-only, a device, ...), or Unusable (a folder, a link).
+        Raises LockedElsewhere, another EnvironmentFailure (no locks, read-only, a device), or Unusable (folder, link).
         """
         calls = calls or DiskCalls()
         for _ in range(_TRIES):
@@ -85,7 +85,7 @@ class AppendFile:
     def write(self, data: bytes) -> None:
         """Return when all of `data` is at the end of the file: it survives a kill, and a power cut once synced.
 
-        Raises EnvironmentFailure as `append` does, and as finally.
+        Raises EnvironmentFailure as `append` does, for good.
         """
         with self._for_good():
             self._check_place()
@@ -93,7 +93,7 @@ class AppendFile:
         self._size += len(data)
 
     def sync(self) -> None:
-        """Return when all that was written is on the disk. Raises EnvironmentFailure as `append` does, and as finally."""
+        """Return when all that was written is on the disk. Raises EnvironmentFailure as `append` does, for good."""
         with self._for_good():
             self._sync()
 

@@ -1,4 +1,4 @@
-"""The text of several runs: a table of all of them, then every pair, in words first and then in numbers; and the gate."""
+"""The text of several runs: a table of all of them, then every pair, in words first, then in numbers; the gate."""
 
 from __future__ import annotations
 

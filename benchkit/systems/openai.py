@@ -185,7 +185,7 @@ class OpenAISystem:
         return found
 
     def _first_tokens(self) -> Signature:
-        """Who answers; what the server refuses of a request is left out of all that follow. Raises EnvironmentFailure."""
+        """Who answers; what the server refuses of a request is left out from then on. Raises EnvironmentFailure."""
         before, refusal = self._takes, ""
         while True:
             try:

@@ -126,7 +126,7 @@ class LogWriter:
         self._append(line)
 
     def _append(self, line: Line) -> None:
-        """Raises EnvironmentFailure when the line is not on the disk, and ValueError for one that no reader would take."""
+        """Raises EnvironmentFailure when the line is not on the disk, ValueError for one that no reader takes."""
         if (self._n == 0) != isinstance(line, SessionLine):
             raise RuntimeError("a session is begun once, and before anything else")
         data = bytes_of(line, LinePosition(self._session, self._n))
