@@ -2,6 +2,9 @@
 
 Canonical: sorted keys, no spaces, ASCII; it is what every hash is taken of. Indented: as `json.dumps(value, indent=1)`
 writes it, byte by byte, but fast enough for a million trials.
+
+`json.dumps` with an indent is pure Python in 3.11 and 3.12, and takes five times as long as without. Here the
+text around the values of a shape is made once, and only the values are encoded.
 """
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Keys and passwords in texts: found however they are written, and replaced by a mark."""
+r"""Keys and passwords in texts: found however they are written, and replaced by a mark.
+
+A server repeats what it was sent, and a library puts it into its errors; also as JSON writes it (`\u0073esame`, `\"`,
+`\/`), and as JSON within JSON does.
+"""
 from __future__ import annotations
 
 import re

@@ -1,4 +1,8 @@
-"""A batch as a value, batch.json which keeps it, and the folders of batches: making one, finding the one meant."""
+"""A batch as a value, batch.json which keeps it, and the folders of batches: making one, finding the one meant.
+
+runs/<job>/<UTC stamp>/ is made by an exclusive mkdir; batch.json is written last, so a folder without one is the
+beginning of a start that was cut off, and no batch. Where answers are in it, it was a batch, and lost its batch.json.
+"""
 from __future__ import annotations
 
 import re

@@ -1,4 +1,15 @@
-"""The log of a batch and those of its shards, held against what else the batch says."""
+"""The log of a batch and those of its shards, held against what else the batch says.
+
+A shard has a log and a trace of its own beside those of the whole batch:
+
+    responses.jsonl   responses.shard-2-of-3.jsonl
+    trace.jsonl       trace.shard-2-of-3.jsonl
+
+A merge that is about to take the place of the whole has `merged` in the place of the shard.
+
+A log can lose its end without a sign in itself. batch.json and the trace then know more than it does, and going on
+would ask again what was answered.
+"""
 
 from __future__ import annotations
 

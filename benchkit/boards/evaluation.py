@@ -1,4 +1,10 @@
-"""Judging a batch: one row for every planned cell; and the cells that damage of the trace costs."""
+"""Judging a batch: one row for every planned cell; and the cells that damage of the trace costs.
+
+A judge that raises makes its cell incomplete (CheckError), never a zero. The trace is read once, one trial in memory
+at a time; in memory are the rows.
+
+A cell whose trial lost a line of its trace has an answer and not its story; nothing can be judged of it.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping

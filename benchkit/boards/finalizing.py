@@ -1,6 +1,9 @@
 """Finalizing a batch: judge what was answered, check the trace against the log, write all that follows from it.
 
 Judging again without a model is the same with other judges.
+
+    examine   reads and judges, writes nothing
+    finalize  writes eval.jsonl, the board, and batch.json last
 """
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""A question as a game: the solver writes messages, and each but the last may buy it something to see."""
+"""A question as a game: the solver writes messages, and each but the last may buy it something to see.
+
+A step asks: messages so far and schema, and in `gated` also what is for sale. In `single` that is the ask of any
+task; in `gated` a changed payload, menu or price is another question, even where no prompt shows it.
+
+`single` is the game of one message. The game is pure: whoever plays hands in a function that gives the next message
+for a conversation, be it a baseline (the batch gate) or a model whose every word is logged (playing.py).
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,8 @@
-"""From a job to all that its questions need: the pack it names, or its task and cases as one."""
+"""From a job to all that its questions need: the pack it names, or its task and cases as one.
+
+Each check of the task is a track of 0 or 1, or a hard gate where the job says so. Asked in `single` only; the payload
+is the prompt.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,14 @@
-"""The shards of a batch -> the batch that one machine would have made: its log and its trace, and nothing else."""
+"""The shards of a batch -> the batch that one machine would have made: its log and its trace, and nothing else.
+
+Each trace is read through once, in the order in which the merged log took the logs over, so that trials stand in the
+trace as they stand in the log. A trial that the merged log took from another log is left out, and so is one that damage
+took a line of, in the trace or in the log. What no log has a line of goes along as it stands else: a trial that was cut
+off stays abandoned, and one whose line was taken out of its log stays a violation.
+
+Shards can stand in the folder of the batch, or in copies of it that other machines made. What was merged before is
+merged again with them, so that a shard that comes late is added by the same command. Log and trace are whole before
+either takes its place; a merge that is cut off between the two is finished by the next.
+"""
 from __future__ import annotations
 
 from collections import Counter

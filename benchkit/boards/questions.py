@@ -1,6 +1,12 @@
 """The questions of a batch: made once, kept in cases.jsonl with their truth, and checked on every read.
 
 The answers of a model that rewords them are kept beside the pack, so that the same questions can be made again.
+
+packs/<pack>/_llm_cache/<64 hex of {system, prompt}>.txt holds one answer, as received. The questions of a batch are
+kept apart, in its cases.jsonl.
+
+One canonical line a question: {"expected", "id", "input", "sha256", "split", "tags"}; `sha256` is over {id, input,
+expected, tags}.
 """
 from __future__ import annotations
 

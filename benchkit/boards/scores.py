@@ -1,4 +1,8 @@
-"""What judges say of an answer, and the rows of eval.jsonl: their verdict on every planned cell."""
+"""What judges say of an answer, and the rows of eval.jsonl: their verdict on every planned cell.
+
+One canonical line a cell, in the order of the plan, so the number of a line is the number of its cell. The file is
+derived: it can be deleted, and is made again of the answers.
+"""
 from __future__ import annotations
 
 import math

@@ -1,4 +1,7 @@
-"""Who answers on a board: the baselines of its pack, and any other system, each with the secrets it may have."""
+"""Who answers on a board: the baselines of its pack, and any other system, each with the secrets it may have.
+
+No value reaches an error: what is wrong is said by the file and the number of the line, and by the variable's name.
+"""
 from __future__ import annotations
 
 import os

@@ -1,4 +1,11 @@
-"""The events of a trace: all that a solver was shown, said and bought in one trial, and what they amount to."""
+"""The events of a trace: all that a solver was shown, said and bought in one trial, and what they amount to.
+
+One line an event, canonical and closed by `sum` as in the trial log. The wire form stands only here, and so does the
+table of what `data` holds for each type; a type that is not in it is refused. A key that a later kit adds is passed
+over.
+
+Pure: a segment in, values out. It presumes a segment whose invariants hold (trace_check.py looks at those).
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,11 @@
-"""The invariants of a trace: small functions over the events of one trial, its trial line, and its question."""
+"""The invariants of a trace: small functions over the events of one trial, its trial line, and its question.
+
+Together they say: the model could see it if and only if it was logged, and what was judged and billed is what
+happened.
+
+The trial is played again with the messages that it has, and what the pack gives for them is held against its events.
+A trial that was asked another question than the one of now (the questions were made anew) says nothing of this one.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

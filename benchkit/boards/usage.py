@@ -1,4 +1,8 @@
-"""What the steps of trials took: tokens, or why there are none, seconds, retries. Never money: prices change."""
+"""What the steps of trials took: tokens, or why there are none, seconds, retries. Never money: prices change.
+
+Seconds are rounded to 6 digits before they are added, as they stand in the trace: so whoever adds them up again
+comes to the same figure. What is unknown of one step is unknown of their sum.
+"""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence

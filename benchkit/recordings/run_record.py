@@ -1,4 +1,8 @@
-"""A run record: a recording judged over its cases; and writing it, as one JSON value or one result a line."""
+"""A run record: a recording judged over its cases; and writing it, as one JSON value or one result a line.
+
+Both hold the same; lines can be read one by one, which is what a large run needs. Totals stand in the first only:
+they follow from the results.
+"""
 from __future__ import annotations
 
 from collections import Counter

@@ -1,4 +1,7 @@
-"""Reading a run record: every field of the right type, every trial once, every verdict what follows from its checks."""
+"""Reading a run record: every field of the right type, every trial once, every verdict what follows from its checks.
+
+One of lines is read as its results are taken, line by line; what is wrong with a line is said when its turn comes.
+"""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping

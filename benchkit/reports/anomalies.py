@@ -1,4 +1,7 @@
-"""What is odd about trials, counted over a run: answers that are cut, empty, reasoning only or mixed with thoughts."""
+"""What is odd about trials, counted over a run: answers that are cut, empty, reasoning only or mixed with thoughts.
+
+prompts that the server cut, and trials in which the machine slept; and how many rounds of trials are complete.
+"""
 from __future__ import annotations
 
 import re

@@ -1,4 +1,10 @@
-"""Why trials did not pass: by check, by explanation, by which answer was taken for which, and by error."""
+"""Why trials did not pass: by check, by explanation, by which answer was taken for which, and by error.
+
+Explanations and messages are free text, and every one of a million trials may bring its own.
+
+The kit knows nothing about a task's labels. It reads them from explanations of the form `expected X, got Y`; what a
+case expects where its check held is looked up in what the same expected value was called elsewhere.
+"""
 from __future__ import annotations
 
 from collections import Counter

@@ -1,4 +1,9 @@
-"""The gate for automation: may the candidate take the place of the base? Rules, and which of them are broken."""
+"""The gate for automation: may the candidate take the place of the base? Rules, and which of them are broken.
+
+A case is fine when every planned trial was judged and passed. A failed trial makes it a failure, whose type is the
+state of the case (`flaky`, `stable fail`, ...), whatever the unknown trials would have said; without one, a trial
+that could not be judged makes it an error, whose type is that of most such trials.
+"""
 from __future__ import annotations
 
 from collections import Counter

@@ -1,4 +1,8 @@
-"""Two runs, case by case: whether they may be compared, and who won, lost, tied."""
+"""Two runs, case by case: whether they may be compared, and who won, lost, tied.
+
+Runs are compared over the cases both have, if these were the same questions with the same right answers, judged by
+the same judge. Settings of the systems may differ: they are what is compared.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,4 +1,7 @@
-"""Systems of the user, held to the contract: what else they raise or give becomes one line, or what a log can hold."""
+"""Systems of the user, held to the contract: what else they raise or give becomes one line, or what a log can hold.
+
+A reply whose line no log takes would end the run, and again at every start.
+"""
 from __future__ import annotations
 
 import re

@@ -1,4 +1,8 @@
-"""No key and no password comes back: all that a system says is looked through for those it was given."""
+"""No key and no password comes back: all that a system says is looked through for those it was given.
+
+Modules of the user read keys from the environment, and libraries put them into their errors. A server of the kit's
+own clients gets a key from the client alone, which sees to it there (network/asking.py).
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,9 @@
-"""Which lines of a log count, and what they amount to: the rule of damage, in one pass, in one pass."""
+"""Which lines of a log count, and what they amount to: the rule of damage, in one pass, in one pass.
+
+Damage is: bytes that are no whole line; a gap in `n` of a session, where nothing is left of the lines in it; a
+line that repeats an attempt. It is harmless behind the last line that counts, and where a session line names it;
+any other is refused.
+"""
 from __future__ import annotations
 
 from array import array

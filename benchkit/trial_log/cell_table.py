@@ -1,4 +1,8 @@
-"""What is kept in memory of a log: 11 bytes a cell, and from where on requests are what they are now."""
+"""What is kept in memory of a log: 11 bytes a cell, and from where on requests are what they are now.
+
+The log of a shard has space for the cells of that shard; another cell in it (a plan that grew deals its cells anew) is
+kept apart. The trials themselves stay on the disk; their offsets are here.
+"""
 from __future__ import annotations
 
 import heapq

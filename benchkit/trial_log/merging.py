@@ -1,4 +1,10 @@
-"""Several logs of one plan -> the log that one machine would have made."""
+"""Several logs of one plan -> the log that one machine would have made.
+
+Each log is read through once, and its lines that count are taken over as they stand, session after session: who ran
+what, and when, stays true. A cell belongs to the first log that holds it; another log that holds it, too, must hold
+the same output or error, or an error that the first has tried again. In memory are the table of one log, and two bytes
+for each planned cell.
+"""
 from __future__ import annotations
 
 from array import array

@@ -1,4 +1,10 @@
-"""Reading a trial log: one value that keeps the trials on the disk; and a new log without the damaged lines."""
+"""Reading a trial log: one value that keeps the trials on the disk; and a new log without the damaged lines.
+
+Readers take no lock: a growing log is read up to its last newline.
+
+Lines that count are written anew, since offsets and numbers of lines change: sessions name no damage any more,
+and `n` has no gaps. What a trial line says stays the same.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
