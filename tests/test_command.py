@@ -16,7 +16,7 @@ from benchkit import VERSION, cli
 from benchkit.basics.errors import EnvironmentFailure, Interrupted, Unusable
 from tests.commands import HANGS_S, ROOT
 
-TOLD = "import sys; sys.path.insert(0, {root!r}); from benchkit import door\n"
+TOLD = "import sys; sys.path.insert(0, {root!r}); from benchkit import cli\n"
 
 
 def told(story: Callable[[], int]) -> tuple[int, str, str]:
@@ -59,9 +59,9 @@ class Stories(unittest.TestCase):
 
 
 class BeforeTheStory(unittest.TestCase):
-    EARLY = ("import os, signal, sys\nsys.path.insert(0, {root!r})\nfrom benchkit import door\n"
+    EARLY = ("import os, signal, sys\nsys.path.insert(0, {root!r})\nfrom benchkit import cli\n"
              "def main():\n    os.kill(os.getpid(), signal.SIGINT)\n    return 7\n"
-             "sys.exit(door.as_process(main))\n")
+             "sys.exit(cli.as_process(main))\n")
 
     def early(self, *prefix: str) -> tuple[int, str]:
         """The exit code and stderr of a command that is stopped by Ctrl-C while its flags are read."""
@@ -86,7 +86,7 @@ class Streams(unittest.TestCase):
             capture_output=True, text=True, timeout=HANGS_S, check=False)
         return found.returncode, found.stdout, found.stderr
 
-    LONG = "sys.exit(door.run('x.py', lambda: door.put('line\\n' * 200000) or 0))"
+    LONG = "sys.exit(cli.run('x.py', lambda: cli.put('line\\n' * 200000) or 0))"
 
     def test_a_reader_that_has_left_is_141_and_silence(self) -> None:
         for flags in ("", "-u"):
@@ -94,7 +94,7 @@ class Streams(unittest.TestCase):
                 self.assertEqual((141, "line\n", ""), self.python(self.LONG, "| head -n 1", flags))
 
     def test_a_reader_that_has_left_before_a_short_text_came_is_the_same(self) -> None:
-        late = "import time; time.sleep(0.3); sys.exit(door.run('x.py', lambda: door.put('short\\n') or 0))"
+        late = "import time; time.sleep(0.3); sys.exit(cli.run('x.py', lambda: cli.put('short\\n') or 0))"
         self.assertEqual((141, "", ""), self.python(late, "| true"))
 
     def test_a_full_disk_behind_stdout_is_one_line_and_3(self) -> None:
@@ -103,15 +103,15 @@ class Streams(unittest.TestCase):
 
     def test_streams_closed_at_the_start_stop_nothing(self) -> None:
         self.assertEqual((0, "", ""), self.python(self.LONG, ">&-"))
-        self.assertEqual((0, "", ""), self.python("sys.exit(door.run('x.py', lambda: door.say('s') or 0))", "2>&-"))
+        self.assertEqual((0, "", ""), self.python("sys.exit(cli.run('x.py', lambda: cli.say('s') or 0))", "2>&-"))
         failing = "from benchkit.basics.errors import Unusable\ndef story(): raise Unusable('bad')\n" \
-                  "sys.exit(door.run('x.py', story))"
+                  "sys.exit(cli.run('x.py', story))"
         self.assertEqual((2, "", ""), self.python(failing, "2>&-"))
         self.assertEqual((2, "", "x.py: bad\n"), self.python(failing, ">&-"))
 
     def test_any_text_can_be_printed_in_any_locale(self) -> None:
-        text = ("sys.exit(door.run('x.py', lambda: "
-                "door.put('\\u00fc \\ud800 \\U0001f600\\n') or door.say('\\u6f22') or 0))")
+        text = ("sys.exit(cli.run('x.py', lambda: "
+                "cli.put('\\u00fc \\ud800 \\U0001f600\\n') or cli.say('\\u6f22') or 0))")
         code, stdout, stderr = self.python("import io\nsys.stdout.reconfigure(encoding='ascii')\n"
                                            "sys.stderr.reconfigure(encoding='ascii')\n" + text, "")
         self.assertEqual((0, "\\xfc \\ud800 \\U0001f600\n", "\\u6f22\n"), (code, stdout, stderr))
@@ -120,17 +120,17 @@ class Streams(unittest.TestCase):
         for flags in ("", "-u"):
             with self.subTest(flags=flags):
                 self.assertEqual((141, "usage: x.py [-h] [--version]\n", ""), self.python(
-                    "door.Parser('x.py', 'word\\n' * 100000).parse_args(['--help'])", "| head -n 1", flags))
+                    "cli.Parser('x.py', 'word\\n' * 100000).parse_args(['--help'])", "| head -n 1", flags))
 
     def test_help_and_version_on_a_full_disk_are_one_line_and_3(self) -> None:
         for flag in ("--help", "--version"):
             for flags in ("", "-u"):
                 with self.subTest(flag=flag, flags=flags):
                     self.assertEqual((3, "", "x.py: No space left on device; nothing more was written\n"), self.python(
-                        f"door.Parser('x.py', 'word\\n' * 9000).parse_args(['{flag}'])", "> /dev/full", flags))
+                        f"cli.Parser('x.py', 'word\\n' * 9000).parse_args(['{flag}'])", "> /dev/full", flags))
 
     def test_help_without_a_stdout_goes_nowhere(self) -> None:
-        self.assertEqual((0, "", ""), self.python("door.Parser('x.py').parse_args(['--help'])", ">&-"))
+        self.assertEqual((0, "", ""), self.python("cli.Parser('x.py').parse_args(['--help'])", ">&-"))
 
 
 class Flags(unittest.TestCase):

@@ -328,7 +328,7 @@ class MergedWhileOneRecords(Shards):
 
     def test_a_merge_that_is_cut_off_changes_nothing_or_is_finished_by_the_next(self) -> None:
         self.shards(1, 2, 3)
-        folder, merging = self.batch(), ["responses.merging.jsonl", "responses.merged.jsonl", "trace.merged.jsonl"]
+        folder, passing = self.batch(), ["responses.merging.jsonl", "responses.merged.jsonl", "trace.merged.jsonl"]
         shutil.copytree(folder, "copy")
         for name in ("responses.merging.jsonl", "trace.merged.jsonl"):
             (folder / f"{name}.partial-0123456789abcdef").write_bytes(b"as large as the batch")
@@ -350,7 +350,7 @@ class MergedWhileOneRecords(Shards):
                 # the copies may be gone by now
                 self.assertIn(f"{merged} of 24 planned cells merged, {24 - merged} left", self.merge())
                 self.assertIn("trace self-consistent", self.well("report jobs/tiny.toml"))
-                self.assertFalse([name for name in merging if (folder / name).exists()])
+                self.assertFalse([name for name in passing if (folder / name).exists()])
 
     def cut_off_after(self, moves: int) -> Callable[[Path, Path], None]:
         """`move_whole`, so many times; then the machine is gone."""

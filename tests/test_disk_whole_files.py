@@ -140,10 +140,10 @@ class Writing(InAFolder):
             self.skipTest("no RLIMIT_FSIZE here")
         script = (
             "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))\n"
-            "from benchkit.basics.errors import Surroundings\n"
+            "from benchkit.basics.errors import EnvironmentFailure\n"
             "from benchkit.disk.whole_files import write_whole\n"
             "try: write_whole(sys.argv[1], [bytes(9000)])\n"
-            "except Surroundings as error: print(error)\n")
+            "except EnvironmentFailure as error: print(error)\n")
         self.path.write_bytes(b"old")
         command = [sys.executable, "-c", script, str(self.path)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)

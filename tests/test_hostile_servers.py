@@ -39,11 +39,11 @@ MOST_MEMORY = 200 * 2**20
 SCRIPT = """
 import sys, time
 import model_triage
-from benchkit.basics.clock import Clock, StopWish
+from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.errors import KitError, TrialError
 from benchkit.basics.values import Request
 from benchkit.systems.system import SystemOptions
-options = SystemOptions(clock=Clock(), stop=StopWish(), say=print, task=None, cases=(), host=sys.argv[1])
+options = SystemOptions(clock=Clock(), stop=StopRequest(), say=print, task=None, cases=(), host=sys.argv[1])
 for _ in range(int(sys.argv[2])):
     # a new one each time: one that gave a request up would ask first whether the server is free again
     system = model_triage.system("smollm2:135m", options)
@@ -203,7 +203,7 @@ class Memory(unittest.TestCase):
         with FakeOllama() as server:
             server.paths["/api/tags"] = fake_ollama.endless(OK + b'\r\n{"models":[', b"{}," * 20_000)
             outcomes, memory = self.used(server, 2)
-        self.assertEqual(["Surroundings"] * 2, outcomes)
+        self.assertEqual(["EnvironmentFailure"] * 2, outcomes)
         self.assertLess(memory, MOST_MEMORY)
 
 

@@ -173,7 +173,7 @@ class SystemsOfOnesOwn(WorkflowWithServer, Unseen):
 
     MODULE = '''
 import os
-from benchkit.basics.errors import Surroundings, TrialError, Unusable
+from benchkit.basics.errors import EnvironmentFailure, TrialError, Unusable
 from benchkit.basics.values import Reply
 from benchkit.systems.system import Loaded
 KEY = os.environ["MY_SECRET"]
@@ -186,7 +186,7 @@ class Leaky:
     def open(self):
         self.say("opened with " + KEY)
         if self.name == "open":
-            raise Surroundings("no server at https://x/?key=" + KEY)
+            raise EnvironmentFailure("no server at https://x/?key=" + KEY)
         return {"server": KEY, "server_version": {KEY: [KEY]}}
 
     def settings(self):

@@ -112,7 +112,8 @@ class HeldToTheContract(Loading):
         self.assertEqual(Loaded(2.0, 4096), system.warm())
 
     def test_errors_of_the_contract_pass(self) -> None:
-        for error, kind in (("TrialError('Timeout', 'slow')", TrialError), ("Surroundings('no')", EnvironmentFailure)):
+        for error, kind in (("TrialError('Timeout', 'slow')", TrialError),
+                            ("EnvironmentFailure('no')", EnvironmentFailure)):
             system = self.changed('return Reply("yes")', f"from benchkit.basics import errors; raise errors.{error}")
             with self.subTest(error=error), self.assertRaises(kind):
                 system.answer(REQUEST)
