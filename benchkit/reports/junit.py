@@ -3,19 +3,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from benchkit.basics.json_text import canonical
-from benchkit.basics.texts import word_for
+from benchkit.basics.texts import count_of, shown_line, word_for
 from benchkit.basics.values import JSON
 from benchkit.pages.escaping import xml_attribute, xml_text
 from benchkit.recordings.pieces import SessionFacts
+from benchkit.recordings.run_record import Result
 from benchkit.reports.comparison import labels_of
+from benchkit.reports.failures import failed_checks
 from benchkit.reports.figures import of, rate, spread
-from benchkit.reports.gate import ERROR, FAILURE, kind_of, problem_of
 from benchkit.reports.latency_ratio import ending_of, hardware_of
+from benchkit.reports.outputs import expected_line
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.tally import CaseRow
+from benchkit.reports.text_cases import main_failure
 from benchkit.statistics.suites import SuiteMetric
+
+FAILURE, ERROR = "failure", "error"
+MOST_QUOTED = 3
+"""So many failed trials of a case are told one by one; the rest is counted."""
+LONGEST_QUOTE = 400
 
 
 def junit_report(runs: Sequence[RunReport]) -> Iterator[str]:
@@ -44,7 +53,7 @@ def _suite(number: int, label: str, run: RunReport) -> Iterator[str]:
 def _test(place: str, run: RunReport, number: int) -> Iterator[str]:
     row, record = run.cases[number], run.record
     attributes = {"classname": place, "name": row.id, **_time([row])}
-    problem = problem_of(row, record.results_of(number), record.cases[number].expected)
+    problem = _problem_of(row, record.results_of(number), record.cases[number].expected)
     if problem is None:
         yield _empty("testcase", attributes)
         return
@@ -55,7 +64,7 @@ def _test(place: str, run: RunReport, number: int) -> Iterator[str]:
 
 
 def _counts(rows: Iterable[CaseRow]) -> dict[str, str]:
-    kinds = Counter(map(kind_of, rows))
+    kinds = Counter(map(_kind_of, rows))
     return {"tests": str(kinds.total()), "failures": str(kinds[FAILURE]), "errors": str(kinds[ERROR]), "skipped": "0"}
 
 
@@ -118,3 +127,84 @@ def _session_facts(session: SessionFacts) -> Iterator[tuple[str, str]]:
 
 def _shown_value(value: JSON) -> str:
     return value if isinstance(value, str) else canonical(value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """Why a test did not pass: FAILURE or ERROR, its type, one line, and more lines."""
+
+    kind: str
+    type: str
+    message: str
+    lines: tuple[str, ...]
+
+
+def _kind_of(row: CaseRow) -> str | None:
+    """FAILURE where a trial failed, else ERROR where one is unknown, else None: the test passes."""
+    if row.passed < row.n:
+        return FAILURE
+    return ERROR if row.incomplete else None
+
+
+def _problem_of(row: CaseRow, results: Iterable[Result], expected: JSON) -> _Problem | None:
+    """Why a case is no stable pass, and what was expected of it; None if it passed every planned trial."""
+    kind = _kind_of(row)
+    if kind is None:
+        return None
+    told = _told(results)
+    message = _message(row, told.errors, expected_line(expected))
+    return _Problem(kind, str(row.state) if kind == FAILURE else told.errors.most_common(1)[0][0], message,
+                   (f"trials: {row.marks}   (+ passed  - failed  ? incomplete)",
+                    *(_failed_lines(row, told.failed) if kind == FAILURE else _error_lines(told.reasons))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Of the trials of a case: the first ones that failed, all errors by type, and the first reasons by count."""
+
+    failed: list[Result]
+    errors: Counter[str]
+    reasons: Counter[str]
+
+
+def _told(results: Iterable[Result]) -> _Told:
+    told = _Told([], Counter(), Counter())
+    for result in results:
+        if result.verdict == "fail" and len(told.failed) < MOST_QUOTED:
+            told.failed.append(result)
+        if result.error is not None:
+            told.errors[result.error.type] += 1
+            reason = f"{result.error.type}: {result.error.message}"
+            if reason in told.reasons or len(told.reasons) < MOST_QUOTED:
+                told.reasons[reason] += 1
+    return told
+
+
+def _message(row: CaseRow, errors: Mapping[str, int], expected: str) -> str:
+    judged = f"{of(row.passed, row.n)} {word_for(row.n, 'judged trial')} passed" if row.n else "no trial was judged"
+    parts = [f"{row.state}: {judged}"]
+    if row.incomplete:
+        types = ", ".join(f"{count:,} {name}" for name, count in errors.items())
+        planned = row.n + row.incomplete
+        parts.append(f"{of(row.incomplete, planned)} {word_for(planned, 'planned one is', 'planned ones are')} "
+                     f"incomplete ({types})")
+    if row.passed < row.n:
+        parts += [main_failure(row), f"expected {expected}" if expected else ""]
+    return "; ".join(filter(None, parts))
+
+
+def _failed_lines(row: CaseRow, failed: Iterable[Result]) -> Iterator[str]:
+    for result in failed:
+        yield f"trial {result.trial}, seed {result.seed}: failed"
+        explained = result.explain or {}
+        for check in failed_checks(result):
+            yield f"  {shown_line(check)}: {shown_line(explained.get(check, 'did not hold'))}"
+        yield f"  output: {shown_line(result.output or '', LONGEST_QUOTE)}"
+    more = row.n - row.passed - MOST_QUOTED
+    if more > 0:
+        yield f"and {count_of(more, 'more failed trial')}"
+
+
+def _error_lines(reasons: Mapping[str, int]) -> Iterator[str]:
+    for reason, count in reasons.items():
+        yield f"{count:,} x {shown_line(reason, LONGEST_QUOTE)}"
