@@ -26,9 +26,9 @@ from benchkit.recordings.run_record import Judge, JudgedCase, RunRecord, Totals
 from benchkit.reports.comparison import SideBySide, side_by_side
 from benchkit.reports.failures import Failures
 from benchkit.reports.gate import GateRules, gate_of
-from benchkit.reports.pair_words import Finding, verdict_of
 from benchkit.reports.run_report import RunReport, report_of
 from benchkit.reports.tally import CaseTally, case_rows
+from benchkit.reports.verdicts import Finding, verdict_of
 from benchkit.statistics.estimators import Counts
 from benchkit.statistics.paired import ALPHA, sign_flip_p
 from benchkit.statistics.ranking import pair_tests, rank_sets

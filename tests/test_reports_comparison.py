@@ -10,8 +10,8 @@ from typing import Any
 
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.comparison import labels_of, side_by_side
-from benchkit.reports.pair_words import Finding, verdict_of
 from benchkit.reports.paired_cases import Outcome, incompatibilities_between
+from benchkit.reports.verdicts import Finding, verdict_of
 from benchkit.statistics.intervals import open_plus_two, paired_plus_two
 from benchkit.statistics.ranking import RankSet
 from tests.comparison_samples import BETTER, WORSE, compared, run_of, two_of, with_case

@@ -28,11 +28,12 @@ from benchkit.reports.markdown_parts import (
     own,
     right,
 )
-from benchkit.reports.pair_words import latency_measured_on, latency_text, p_text, regression_facts, verdict_of
+from benchkit.reports.pair_words import latency_measured_on, latency_text, p_text, regression_facts
 from benchkit.reports.paired_cases import CaseDifference, Outcome
 from benchkit.reports.repeats import Repeat
 from benchkit.reports.tally import in_state, never_passed
 from benchkit.reports.text_cases import passed_cell
+from benchkit.reports.verdicts import verdict_of
 from benchkit.statistics.estimators import State
 
 

@@ -14,9 +14,10 @@ from benchkit.reports.page_lead import warnings_callout
 from benchkit.reports.page_pairs import pair_anchor, tone_of_finding
 from benchkit.reports.page_parts import line, linked, name, quiet
 from benchkit.reports.page_run import RunOnPage
-from benchkit.reports.pair_words import number_facts, regression_facts, title_of, verdict_of
+from benchkit.reports.pair_words import number_facts, regression_facts
 from benchkit.reports.paired_cases import CaseDifference, Outcome
 from benchkit.reports.text_cases import passed_cell
+from benchkit.reports.verdicts import title_of, verdict_of
 
 FEW_CASES, MOST_CASES = 25, 500
 MOST_NAMED = 300

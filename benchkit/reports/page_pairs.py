@@ -16,9 +16,9 @@ from benchkit.reports.page_lead import warning_list
 from benchkit.reports.page_parts import line, name, quiet, rate_bar, rate_percent, sentence
 from benchkit.reports.page_rates import OPEN_BANDS, curve_points
 from benchkit.reports.page_run import RunOnPage
-from benchkit.reports.pair_words import Finding, title_of, verdict_of
 from benchkit.reports.run_report import suite_at
 from benchkit.reports.tally import in_state, never_passed
+from benchkit.reports.verdicts import Finding, title_of, verdict_of
 from benchkit.statistics.estimators import State
 
 MOST_VERDICTS = 6

@@ -47,12 +47,12 @@ from benchkit.recordings.error_pairs import ErrorPairs
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.gate import Gate, RuleResult, answer_line
 from benchkit.reports.latency_ratio import LatencyRatio, median_of
-from benchkit.reports.pair_words import title_of, verdict_of
 from benchkit.reports.paired_cases import CaseDifference, Outcome
 from benchkit.reports.repeats import FirstDifferenceFacts, Repeat, Repetition
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import LatencyColumn, Speed, TokenSummary
 from benchkit.reports.tally import CaseRow, TagRow
+from benchkit.reports.verdicts import title_of, verdict_of
 from benchkit.statistics.figures import figure, probability_figure
 from benchkit.statistics.percentiles import PERCENTS, Latency, Percentile
 from benchkit.statistics.suites import SuiteAtK, SuiteMetric

@@ -10,10 +10,11 @@ from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures import NOT_AVAILABLE, of, points, rate, spread
 from benchkit.reports.gate import Gate, answer_line
 from benchkit.reports.paint import NO_PAINT, Paint
-from benchkit.reports.pair_words import Finding, listed, number_facts, regression_facts, title_of, verdict_of
+from benchkit.reports.pair_words import listed, number_facts, regression_facts
 from benchkit.reports.paired_cases import CaseDifference, Outcome
 from benchkit.reports.run_report import RunReport, suite_at
 from benchkit.reports.text_cases import passed_cell
+from benchkit.reports.verdicts import Finding, title_of, verdict_of
 from benchkit.statistics.suites import SuiteMetric
 
 LABEL = 14
