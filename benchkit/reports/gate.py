@@ -15,7 +15,14 @@ from benchkit.basics.texts import all_of, as_given, count_of, names_of, verb_for
 from benchkit.recordings.run_record import Totals
 from benchkit.reports.comparison import Comparison
 from benchkit.reports.figures import distance, points, probability
-from benchkit.statistics.paired import has_uneven_trials, mean, paired_p, smallest_sign_flip_p, worst_paired_p
+from benchkit.statistics.paired import (
+    fewest_differing,
+    has_uneven_trials,
+    mean,
+    paired_p,
+    smallest_sign_flip_p,
+    worst_paired_p,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +44,8 @@ class GateRules:
 class RuleResult:
     """One rule: its code, whether it is broken, and what was found; `p` where it rests on one.
 
-    `why_open`: why it could not have been broken, or incomplete trials could undo that it is; else empty. `doubt`: what
-    speaks against a candidate though the rule is not broken; else empty.
+    `why_open`: why it could not have been broken, or incomplete trials could undo that it is; else empty; `briefly`
+    the same in a few words. `doubt`: what speaks against a candidate though the rule is not broken; else empty.
     """
 
     code: str
@@ -46,6 +53,7 @@ class RuleResult:
     text: str
     p: Fraction | None = None
     why_open: str = ""
+    briefly: str = ""
     doubt: str = ""
 
 
@@ -104,22 +112,21 @@ def _drop(comparison: Comparison, rules: GateRules) -> RuleResult:
     absent = _absent(comparison)
     if comparison.difference is None:
         nothing = "no case was judged on both sides, so nothing is known of a fall"
-        return RuleResult("drop", False, nothing, why_open=_joined(nothing, absent))
+        return RuleResult("drop", False, nothing, why_open=_joined(nothing, absent), briefly=nothing)
     p, p_worst = _p_of_fall(comparison, rules.max_drop)
     is_fall = -comparison.difference > rules.max_drop
     is_broken = is_fall and max(p, p_worst) < rules.alpha
     drop = f"more than {as_given(rules.max_drop)} points"
     wanted = f"{drop} with p below {float(rules.alpha):g}"
-    why = _why_open(comparison, rules, p, p_worst) if is_fall and not is_broken else ""
+    briefly, why = _why_open(comparison, rules, p, p_worst) if is_fall and not is_broken else ("", "")
     found = (f"a fall by {wanted}" if is_broken else f"a fall by {drop}, but {why}" if why
              else f"no fall by {wanted} was found")
-    return RuleResult("drop", is_broken, (
-        f"mean pass^1 changed by {points(comparison.difference, rules.max_drop)} points over "
-        f"{count_of(comparison.compared, 'case')}, "
-        f"{_p_text(comparison, rules, p, p_worst)}: {found}"), max(p, p_worst),
-        _joined(f"{_fall(comparison, rules)}, and {why}, {_way_out(comparison, rules, p)}", absent) if why else "",
-        _joined(f"{_fall(comparison, rules)}, p {probability(max(p, p_worst), rules.alpha)}" if is_fall
-                else _possible_fall(comparison, rules), absent))
+    text = (f"mean pass^1 changed by {points(comparison.difference, rules.max_drop)} points over "
+            f"{count_of(comparison.compared, 'case')}, {_p_text(comparison, rules, p, p_worst)}: {found}")
+    why_open = _joined(f"{_fall(comparison, rules)}, and {why}, {_way_out(rules, p)}", absent) if why else ""
+    doubt = (f"{_fall(comparison, rules)}, p {probability(max(p, p_worst), rules.alpha)}" if is_fall
+             else _possible_fall(comparison, rules))
+    return RuleResult("drop", is_broken, text, max(p, p_worst), why_open, briefly, _joined(doubt, absent))
 
 
 def _p_of_fall(comparison: Comparison, allowed: Fraction) -> tuple[Fraction, Fraction]:
@@ -140,23 +147,26 @@ def _p_text(comparison: Comparison, rules: GateRules, p: Fraction, p_worst: Frac
     return f"{'p' if is_uneven else 'sign-flip p'} {probability(p, rules.alpha)}{up_to}{of}{uneven}"
 
 
-def _why_open(comparison: Comparison, rules: GateRules, p: Fraction, p_worst: Fraction) -> str:
-    """Why a fall could not be refused whatever it is; empty where it could."""
+def _why_open(comparison: Comparison, rules: GateRules, p: Fraction, p_worst: Fraction) -> tuple[str, str]:
+    """Why a fall could not be refused whatever it is, in a few words and with the p; empty where it could."""
     if p < rules.alpha <= p_worst:
-        return f"incomplete trials could undo it: with them p is up to {probability(p_worst, rules.alpha)}"
+        return "incomplete trials could undo it", (
+            f"incomplete trials could undo it: with them p is up to {probability(p_worst, rules.alpha)}")
     shifted = [difference + rules.max_drop for difference in comparison.differences]
-    smallest, differing = smallest_sign_flip_p(shifted), sum(value != 0 for value in shifted)
+    smallest, needed = smallest_sign_flip_p(shifted), fewest_differing(rules.alpha)
     if smallest < rules.alpha:
-        return ""
-    return f"with {count_of(differing, 'differing case')} the smallest p is {probability(smallest, rules.alpha)}"
+        return "", ""
+    differing = count_of(sum(value != 0 for value in shifted), "differing case")
+    way = f"{needed:,} would be needed" if needed else f"no p is below {float(rules.alpha):g}"
+    return f"{differing}; {way}", f"with {differing} the smallest p is {probability(smallest, rules.alpha)}"
 
 
-def _way_out(comparison: Comparison, rules: GateRules, p: Fraction) -> str:
+def _way_out(rules: GateRules, p: Fraction) -> str:
     """What that means, and what would decide it."""
     if p < rules.alpha:
         return "and the exit code is 0; judge the incomplete trials first"
     strict = "" if rules.strict else ", or --strict, which refuses by cases"
-    return (f"so no alpha of {float(rules.alpha):g} could refuse it, and the exit code is 0; use more cases{strict}")
+    return f"so no alpha of {float(rules.alpha):g} could refuse it, and the exit code is 0; use more cases{strict}"
 
 
 def _possible_fall(comparison: Comparison, rules: GateRules) -> str:
@@ -181,7 +191,10 @@ def _joined(*reasons: str) -> str:
 
 
 def answer_line(gate: Gate, pair: str) -> str:
-    """The answer in a line that does not reassure where the candidate fell; `pair` is `candidate against base`."""
+    """Why the exit code is what it is, in a line that does not reassure where the candidate fell.
+
+    `pair` is `candidate against base`.
+    """
     answer, rules = gate.answer, count_of(len(gate.results), "rule")
     if answer is GateAnswer.REFUSED:
         return f"refused ({len(gate.broken)} of {rules} broken): {pair}"

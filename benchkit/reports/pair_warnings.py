@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import count
 
 from benchkit.basics.texts import count_of, verb_for
 from benchkit.recordings.run_record import RunRecord
@@ -15,8 +14,8 @@ from benchkit.reports.warnings import ReportWarning
 from benchkit.statistics.intervals import Interval
 from benchkit.statistics.paired import (
     ALPHA,
-    FEWEST_DIFFERING_CASES,
     difference_bounds,
+    fewest_differing,
     mean,
     pass_rate_differences,
     robust_winner,
@@ -34,7 +33,7 @@ def pair_warnings(
 def few_differing(compared: int, differing: int, smallest_p: Fraction, tests: int) -> Iterator[ReportWarning]:
     """A caution where too few cases differ for any p below 5 %; `smallest_p` is after Holm over so many tests."""
     if smallest_p >= ALPHA:
-        needed = next(m for m in count(FEWEST_DIFFERING_CASES) if tests * Fraction(2, 2**m) < ALPHA)
+        needed = fewest_differing(ALPHA / tests)
         holm = f" after Holm over {tests} pairs" if tests > 1 else ""
         yield ReportWarning("few-differing-cases", (
             f"{differing:,} of {count_of(compared, 'compared case')} "

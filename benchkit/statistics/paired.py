@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain, combinations_with_replacement, product
+from itertools import chain, combinations_with_replacement, count, product
 from typing import Literal
 
 from benchkit.statistics.estimators import Counts
@@ -114,6 +114,11 @@ def smallest_sign_flip_p(differences: Sequence[Fraction]) -> Fraction:
     """The smallest p the sign-flip test could have reached with as many non-zero differences m: 2 / 2^m."""
     changed = sum(value != 0 for value in differences)
     return min(Fraction(1), Fraction(2, 2**changed))
+
+
+def fewest_differing(level: Fraction) -> int | None:
+    """How many cases must differ before the sign-flip test can give a p below `level`; None where it never can."""
+    return next(number for number in count(1) if Fraction(2, 2**number) < level) if level > 0 else None
 
 
 def label_permutation_p(pairs: Sequence[PairedCounts]) -> Fraction:
