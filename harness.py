@@ -220,9 +220,10 @@ def run_text(record: "RunRecord", tally: "Tally", out: "Path", report: "Command"
 # ---------------------------------------------------------------------------------------------- compare
 
 def compare_runs(options: argparse.Namespace) -> int:
-    """`compare`: the verdict in the first line, then why, then the whole comparison as the report shows it."""
+    """`compare`: the verdict in the first line, the rules, the whole comparison, and why this exit code."""
+    from benchkit.render.as_text import as_text
     from benchkit.reports.gate import gate_of
-    from benchkit.reports.text_pairs import gate_text
+    from benchkit.reports.sections.gate import gate_document
 
     side = sides_of(options)
     pair = side.pairs[0]
@@ -233,7 +234,7 @@ def compare_runs(options: argparse.Namespace) -> int:
         raise_not_comparable(options, "in no case that both have did both judge a trial")
     if options.out is not None:
         write_gate(options, side, gate)
-    cli.put(gate_text(side, pair, gate))
+    cli.put("".join(as_text(gate_document(side, pair, gate), is_full=True)))
     return cli.NO if gate.broken else cli.DONE
 
 

@@ -1,14 +1,13 @@
-"""The text of several runs: a table of all of them, then every pair, in words first, then in numbers; the gate."""
+"""The text of several runs: a table of all of them, then every pair, in words first, then in numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchkit.basics.texts import count_of, names_of
+from benchkit.basics.texts import count_of
 from benchkit.reports.columns import INDENT, WIDTH, Column, clipped, left, right, table, wrapped
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures import NOT_AVAILABLE, of, points, rate, spread
-from benchkit.reports.gate import Gate, answer_line
 from benchkit.reports.paint import NO_PAINT, Paint
 from benchkit.reports.pair_words import listed, number_facts, regression_facts
 from benchkit.reports.paired_cases import CaseDifference, Outcome
@@ -113,21 +112,3 @@ def _case_row(case: CaseDifference) -> list[str]:
     was, now = case.base.state, case.candidate.state
     return [case.id, passed_cell(case.base), passed_cell(case.candidate), points(case.difference),
             str(now) if was == now else f"{was} -> {now}"]
-
-
-def gate_text(side: SideBySide, pair: Pair, gate: Gate) -> str:
-    """The verdict of the gate, then rule by rule why, then the comparison; ends in a newline."""
-    return "\n".join([*_verdict_lines(side, pair, gate), "", *pair_lines(side, pair)]) + "\n"
-
-
-def _verdict_lines(side: SideBySide, pair: Pair, gate: Gate) -> Iterator[str]:
-    if pair.comparison is not None:
-        yield from wrapped(answer_line(gate, title_of(side, pair)), rest=INDENT)
-    for result in sorted(gate.results, key=lambda result: (not result.is_broken, not result.why_open)):
-        word = "broken" if result.is_broken else "open" if result.why_open else "held"
-        yield from wrapped(result.text, f"{INDENT}{word:<8}")
-    for where, ids in () if pair.comparison is None else (
-            ("base", pair.comparison.only_base), ("candidate", pair.comparison.only_candidate)):
-        if ids:
-            yield from wrapped(f"{count_of(len(ids), 'case')} of the {where} only, left out of the figures: "
-                               f"{names_of(ids)}", f"{INDENT}{'aside':<8}")
