@@ -107,10 +107,10 @@ def _regressions(found: Comparison) -> Iterator[Fact]:
 
 
 def _left_out(found: Comparison) -> Iterator[Fact]:
-    for label, ids in (("only in base", found.only_base), ("only here", found.only_candidate)):
+    for side, ids in (("base", found.only_base), ("candidate", found.only_candidate)):
         if ids:
             names = cut_short([Code(one, 60) for one in ids], MOST_NAMED)
-            yield label, (f"{count_of(len(ids), 'case')} left out: ", *names)
+            yield "left out", (f"{count_of(len(ids), 'case')} of the {side} only: ", *names)
 
 
 def _latency(side: SideBySide, pair: Pair, found: Comparison) -> Iterator[Fact]:

@@ -85,7 +85,7 @@ def pair_blocks(side: SideBySide, pair: Pair, case_anchor: CaseAnchor = nowhere,
                 ) -> Iterator[Block]:
     """The verdict, the numbers, what to trust less, the cases; with many pairs the verdict comes first of all pairs."""
     verdict, found = verdict_of(side, pair), pair.comparison
-    yield Callout(tone_of(verdict.finding), verdict.text)
+    yield Callout(tone_of(verdict.finding), str(verdict.finding).capitalize(), [Paragraph(f"{verdict.text}.")])
     if found is None:
         return
     least = Detail.LEAD if side.tests <= MOST_IN_FULL else Detail.MORE
