@@ -128,6 +128,11 @@ def are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
+def sentence(text: str) -> str:
+    """The kit's own words with a capital and a full stop."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+
+
 def file_stem(name: str) -> str:
     """A file name (without suffix) for an untrusted name: itself if plain, else `x-<slug of 40>-<12 hex>`.
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchkit.basics.texts import count_of, shown_line
-from benchkit.basics.values import JSON
+from benchkit.basics.values import JSON, Timings, Usage
 from benchkit.recordings.run_record import Result
-from benchkit.reports.text_case import measures_of
+from benchkit.reports.figures import seconds
+from benchkit.reports.speed import latency_of
 
 LONGEST = 200
 _PLAIN = (str, int, float, type(None))
@@ -26,8 +27,22 @@ def _text(value: JSON) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def value_text(value: JSON) -> str:
+    """An input or an expected value as text: the fields of a flat object line by line, what is deeper as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping) and value and all(isinstance(one, _PLAIN) for one in value.values()):
+        return "\n".join(_field_text(name, one) for name, one in value.items())
+    return json.dumps(value, indent=1, ensure_ascii=False)
+
+
+def _field_text(name: str, value: JSON) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return f"{name}:\n{text}" if "\n" in text else f"{name}: {text}"
+
+
 @dataclass(frozen=True, slots=True)
-class OutputSpace:
+class Limits:
     """How much is kept of a case: outcomes by verdict, and of each outcome trials and ranges. None: all of them."""
 
     outcomes: Mapping[str, int] | None = None
@@ -35,68 +50,88 @@ class OutputSpace:
     ranges: int | None = None
 
 
-EVERYTHING = OutputSpace()
-
-
 @dataclass(frozen=True, slots=True)
-class TrialSummary:
-    """A trial of a group: its number, and what was measured of it."""
+class TrialFacts:
+    """A trial of a group: its number, its seed, and what was measured of it."""
 
     trial: int
-    text: str
+    seed: int
+    facts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerGroup:
     """`size` trials with one outcome, at least one: `first` stands for all of them.
 
-    `numbers` are written as a person writes them: `1-4, 7, 9-10`. `lines` are the trials in order, as many as there
-    was room for.
+    `numbers` are written as a person writes them: `1-4, 7, 9-10`. `trials` are the first of them in order.
     """
 
     first: Result
     size: int
     numbers: str
-    lines: tuple[TrialSummary, ...]
+    trials: tuple[TrialFacts, ...]
 
 
-def answer_groups(results: Iterable[Result], room: OutputSpace = EVERYTHING) -> tuple[AnswerGroup, ...]:
-    """The groups of a case's trials, in the order of their first ones."""
+def answer_groups(results: Iterable[Result], limits: Limits = Limits()) -> tuple[AnswerGroup, ...]:
+    """The trials of a case by outcome, in the order of their first ones.
+
+    A check is a pure function of a case and an output, so equal outputs have equal verdicts, checks and explanations.
+    """
     groups: dict[Hashable, _Group] = {}
-    left = None if room.outcomes is None else dict(room.outcomes)
+    left = None if limits.outcomes is None else dict(limits.outcomes)
     for result in results:
-        outcome = _outcome(result)
+        outcome = result.verdict, result.output, result.finish, result.reasoning, result.error
         if outcome in groups:
             groups[outcome].take(result)
         elif left is None or left[result.verdict]:
-            groups[outcome] = _Group(result, room)
+            groups[outcome] = _Group(result, limits)
             if left is not None:
                 left[result.verdict] -= 1
     return tuple(group.group() for group in groups.values())
 
 
-def _outcome(result: Result) -> Hashable:
-    return result.verdict, result.output, result.finish, result.reasoning, result.error
-
-
 class _Group:
     """Takes the trials of one outcome in order."""
 
-    def __init__(self, first: Result, room: OutputSpace) -> None:
-        self._first, self._room, self._size = first, room, 0
-        self._lines: list[TrialSummary] = []
-        self._numbers = Ranges(room.ranges)
+    def __init__(self, first: Result, limits: Limits) -> None:
+        self._first, self._limits, self._size = first, limits, 0
+        self._trials: list[TrialFacts] = []
+        self._numbers = Ranges(limits.ranges)
         self.take(first)
 
     def take(self, result: Result) -> None:
         self._size += 1
         self._numbers.take(result.trial)
-        if self._room.trials is None or self._size <= self._room.trials:
-            facts = (f"trial {result.trial}", f"seed {result.seed}", *measures_of(result))
-            self._lines.append(TrialSummary(result.trial, ", ".join(facts)))
+        if self._limits.trials is None or self._size <= self._limits.trials:
+            self._trials.append(TrialFacts(result.trial, result.seed, tuple(measures_of(result))))
 
     def group(self) -> AnswerGroup:
-        return AnswerGroup(self._first, self._size, self._numbers.text(), tuple(self._lines))
+        return AnswerGroup(self._first, self._size, self._numbers.text(), tuple(self._trials))
+
+
+def measures_of(result: Result) -> list[str]:
+    """What was measured of a trial, fact by fact: seconds, attempts, tokens, timings."""
+    facts = [f"{seconds(latency_of(result))} s"] if latency_of(result) is not None else []
+    facts += ["cold"] if result.cold else []
+    facts += [f"attempt {result.attempts}"] if result.attempts > 1 else []
+    facts += [f"{result.retries} sent again"] if result.retries else []
+    facts += [f"finish {shown_line(result.finish, 30)}"] if result.finish not in (None, "stop") else []
+    return facts + _usage_facts(result.usage) + _timing_facts(result.timings)
+
+
+def _usage_facts(usage: Usage | None) -> list[str]:
+    if usage is None:
+        return []
+    counts = (("in", usage.prompt_tokens), ("out", usage.output_tokens), ("cached", usage.cached_tokens))
+    return [f"{count} tokens {name}" for name, count in counts if count is not None]
+
+
+def _timing_facts(timings: Timings | None) -> list[str]:
+    if timings is None:
+        return []
+    parts = (("load", timings.load_s), ("prompt", timings.prompt_s), ("output", timings.output_s),
+             ("first token", timings.first_token_s), ("other", timings.other_s))
+    return [f"{name} {seconds(value)} s" for name, value in parts if value is not None]
 
 
 class Ranges:

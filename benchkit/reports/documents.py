@@ -1,0 +1,109 @@
+"""A report as a document: of one run, of several that are compared; its first screen; one case; and its formats."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from benchkit.basics.texts import shown_line
+from benchkit.render.as_html import as_html
+from benchkit.render.as_markdown import COMMENT, as_markdown
+from benchkit.render.as_text import as_text
+from benchkit.render.document import Block, Code, Detail, Document, Paragraph, Section, Spans
+from benchkit.render.paint import NO_PAINT, Paint
+from benchkit.reports.comparison import SideBySide, side_by_side
+from benchkit.reports.run_report import RunReport
+from benchkit.reports.sections import cases, rates
+from benchkit.reports.sections.about import about_blocks, footer
+from benchkit.reports.sections.anchors import Anchors, anchors_of
+from benchkit.reports.sections.failures import failure_blocks, unjudged_blocks
+from benchkit.reports.sections.lead import first_blocks, flake_unseen, lead_blocks
+from benchkit.reports.sections.overview import comparison_sections
+from benchkit.reports.sections.overview import lead_blocks as lead_of_several
+from benchkit.reports.sections.speed import speed_blocks
+from benchkit.reports.sections.trials import case_section, detail_blocks
+
+MOST_IN_TITLE = 3
+
+
+def document_of(side: SideBySide, anchors: Sequence[Anchors] = ()) -> Document:
+    """The report of one run, or of several that are compared; with anchors also the details of its trials."""
+    places = anchors or [Anchors()] * len(side.runs)
+    if len(side.runs) == 1:
+        run = side.runs[0]
+        return Document(_title(side, 0), lambda: lead_blocks(run), run_sections(run, places[0]), footer(side.labels))
+    prefix = [one.prefix for one in places]
+    named = ", ".join(shown_line(label, 80) for label in side.labels[:MOST_IN_TITLE])
+    more = f" and {len(side.labels) - MOST_IN_TITLE} more" if len(side.labels) > MOST_IN_TITLE else ""
+    indices = [{case.id: place for place, case in enumerate(run.cases)} for run in side.runs]
+    sections = [*comparison_sections(side, [f"run-{number}-all" for number in range(1, len(side.runs) + 1)],
+                                     lambda run, case: places[run].case(indices[run][case]))]
+    sections += [Section(f"run-{number + 1}-all", _title(side, number), partial(_whole_run, run, places[number]),
+                         is_part=True) for number, run in enumerate(side.runs)]
+    return Document(f"{len(prefix)} runs: {named}{more}", lambda: lead_of_several(side), sections, footer(side.labels))
+
+
+def _title(side: SideBySide, place: int) -> Spans:
+    return Code(side.labels[place]), ": ", Code(side.runs[place].record.system)
+
+
+def _whole_run(run: RunReport, anchors: Anchors) -> Iterator[Block]:
+    yield from lead_blocks(run)
+    yield from run_sections(run, anchors)
+
+
+def run_sections(run: RunReport, anchors: Anchors) -> list[Section]:
+    """What is said of one run, in the order in which a person asks; details of trials only where they have anchors."""
+    sections = [
+        ("coverage", "How much is known", partial(rates.coverage_blocks, run), Detail.LEAD),
+        ("rates", "How often it passes", partial(_rates, run), Detail.LEAD),
+        ("failures", "Why trials failed", partial(failure_blocks, run), Detail.LEAD),
+        ("flaky", "Flaky cases", partial(cases.flaky_blocks, run, anchors), Detail.LEAD),
+        ("never", "Cases without a pass", partial(cases.never_blocks, run), Detail.LEAD),
+        ("incomplete", "Incomplete trials", partial(unjudged_blocks, run), Detail.LEAD),
+        ("tags", "By tag", partial(rates.tag_blocks, run), Detail.MORE),
+        ("grid", "Every trial", partial(cases.all_blocks, run, anchors), Detail.MORE),
+        ("cases", "Case by case", partial(cases.rate_blocks, run, anchors), Detail.ALL),
+        ("speed", "Latency, tokens, attempts", partial(speed_blocks, run), Detail.LEAD),
+        ("about", "What was run", partial(about_blocks, run), Detail.MORE),
+        ("details", "Input, output and checks", partial(detail_blocks, run, anchors), Detail.ALL)]
+    return [Section(anchors.prefix + name, title, blocks, detail=detail) for name, title, blocks, detail in sections
+            if name != "details" or anchors.detailed]
+
+
+def _rates(run: RunReport) -> Iterator[Block]:
+    yield from rates.rate_blocks(run)
+    if run.suite:
+        yield Paragraph(flake_unseen(run), True)
+
+
+def text_report(side: SideBySide, paint: Paint = NO_PAINT, is_full: bool = False) -> Iterator[str]:
+    """The report for a terminal, line by line: what a person wants to know first, or all of it."""
+    return as_text(document_of(side), paint, is_full)
+
+
+def markdown_report(side: SideBySide) -> Iterator[str]:
+    """The report for a pull request: all of it fits a comment, whatever it is about."""
+    return as_markdown(document_of(side), COMMENT)
+
+
+def page_report(side: SideBySide) -> Iterator[str]:
+    """The report as one self-contained page, with every trial of a run of up to 10,000."""
+    return as_html(document_of(side, anchors_of(side.runs)))
+
+
+def first_screen(run: RunReport, paint: Paint = NO_PAINT) -> str:
+    """About twenty lines after a run."""
+    return "".join(as_text(Document("", lambda: first_blocks(run), ()), paint))
+
+
+def case_text(run: RunReport, case_id: str, paint: Paint = NO_PAINT) -> str:
+    """One case with all its trials. Raises KeyError where the run has no such case."""
+    section = case_section(run, case_id)
+    if section is None:
+        raise KeyError(case_id)
+    return "".join(as_text(Document("", (), [section]), paint, is_full=True))
+
+
+def report_of_one(run: RunReport) -> SideBySide:
+    """A single run, beside nothing."""
+    return side_by_side([run])

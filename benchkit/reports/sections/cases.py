@@ -1,0 +1,221 @@
+"""The cases of a run: all of them, trial by trial; the flaky ones, output beside output; those without a pass."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from benchkit.basics.texts import count_of, sentence, shown_line
+from benchkit.pages.marks import Tone
+from benchkit.recordings.run_record import Result
+from benchkit.render.document import (
+    Bar,
+    Bars,
+    Beside,
+    Block,
+    Cell,
+    Chart,
+    Code,
+    Column,
+    Cut,
+    Detail,
+    Fold,
+    Kind,
+    Link,
+    Mark,
+    Paragraph,
+    Span,
+    Table,
+    Tally,
+    Verbatim,
+    flexible_column,
+    listed,
+    number_column,
+    quiet,
+    words,
+)
+from benchkit.reports.failures import failed_checks
+from benchkit.reports.figures import each_by_itself, of, passed_of, percent, spread
+from benchkit.reports.outputs import OutputPair, expected_line, field_differences, output_pair, parted
+from benchkit.reports.run_report import RunReport
+from benchkit.reports.sections.anchors import MOST_ROWS, Anchors, by_trouble, has_marks
+from benchkit.reports.tally import CaseRow, in_state, never_passed
+from benchkit.statistics.estimators import State
+
+BARS = Cut(30, MOST_ROWS, "case")
+TROUBLE = Cut(8, 500, "case")
+MOST_IN_LINE = 20
+"""Marks of trials in a line of text; more give way to the other columns."""
+MOST_OPEN, MOST_PAIRS, MOST_FIELDS = 5, 60, 12
+AROUND, MOST_OWN = 400, 1_200
+"""Characters shown of what two outputs share on either side, and of what each has for itself."""
+_TONES = {State.STABLE_PASS: Tone.PASS, State.STABLE_FAIL: Tone.FAIL, State.FLAKY: Tone.FLAKY,
+          State.POSSIBLY_FLAKY: Tone.INCOMPLETE, State.NO_DATA: Tone.ABSENT}
+_VERDICTS = {"pass": Tone.PASS, "fail": Tone.FAIL}
+
+
+def state_mark(row: CaseRow) -> Mark:
+    """The state of a case; one with tries left that all went one way so far is open, not flaky."""
+    tone = _TONES.get(row.state, Tone.PASS if row.passed else Tone.FAIL)
+    return Mark("open" if row.state is State.POSSIBLY_FLAKY else str(row.state), tone)
+
+
+def verdict_mark(result: Result, small: bool = False, to: str = "") -> Mark:
+    """The verdict of a trial in words, the type of its error where it has none; one that never ran is absent."""
+    told = result.verdict if result.error is None else f"incomplete: {result.error.type}"
+    is_absent = result.error is not None and result.error.type == "NotRun"
+    tone = Tone.ABSENT if is_absent else _VERDICTS.get(result.verdict, Tone.INCOMPLETE)
+    return Mark(f"{shown_line(result.case, 60)}, trial {result.trial}: {told}" if small else told, tone, small, to)
+
+
+def passed_cell(row: CaseRow) -> str:
+    """`7 of 10`, over the judged trials, and how many were not."""
+    return passed_of(row.passed, row.n, row.incomplete)
+
+
+def case_name(row: CaseRow, to: str = "") -> Link:
+    """The id of a case, which leads to its details."""
+    return Link(to, Code(row.id))
+
+
+def all_blocks(run: RunReport, anchors: Anchors) -> Iterator[Block]:
+    """Every case in the order of its file, with a mark for each trial, or with counts in a large run."""
+    if not run.cases:
+        yield words("There are no cases.")
+        return
+    shown = sorted(by_trouble(run.cases)[:MOST_ROWS])
+    trials = Column("trials", Kind.MARKS, flexible=run.record.trials > MOST_IN_LINE)
+    columns = [flexible_column("case"), trials, Column("passed"), number_column("95 %"),
+               number_column("disagree %", hint="how often two fresh trials differ"), Column("state", Kind.MARKS)]
+    yield Table(f"Every trial of {count_of(len(shown), 'case')}", columns,
+                lambda: (_case_row(run, place, anchors) for place in shown),
+                Cut(what="case", total=len(shown)), detail=Detail.MORE)
+    yield quiet("+ passed, - failed, ? incomplete, . did not run. " if has_marks(run) else "",
+                "A mark or a name leads to input, output and checks. " if anchors.detailed else "",
+                "Disagree: how often two fresh trials of a case would differ.", detail=Detail.MORE)
+    left = len(run.cases) - len(shown)
+    if left:
+        yield quiet(f"And {count_of(left, 'more case')}, not shown: those above have the most failures and unknowns.",
+                    detail=Detail.MORE)
+    note = each_by_itself(len(run.cases))
+    if note:
+        yield quiet(sentence(note), detail=Detail.MORE)
+
+
+def _case_row(run: RunReport, place: int, anchors: Anchors) -> Sequence[Cell]:
+    row = run.cases[place]
+    return (case_name(row, anchors.case(place)), _marks(run, place, anchors), passed_cell(row),
+            spread(row.low, row.high), percent(row.disagreement), state_mark(row))
+
+
+def _marks(run: RunReport, place: int, anchors: Anchors) -> Cell:
+    if has_marks(run):
+        return tuple(verdict_mark(one, True, anchors.trial(place, one.trial)) for one in run.record.results_of(place))
+    row = run.cases[place]
+    return Tally(shown_line(row.id, 60), [(Tone.PASS, row.passed), (Tone.FAIL, row.n - row.passed),
+                                          (Tone.INCOMPLETE, row.incomplete)])
+
+
+def rate_blocks(run: RunReport, anchors: Anchors) -> Iterator[Block]:
+    """How often each case passes, drawn with its interval: the flaky ones first."""
+    places = by_trouble(run.cases)
+    yield Chart(Bars("Share of judged trials that passed, with Wilson's 95 % intervals, flaky cases first", "case",
+                     "pass rate", "passed", lambda: (_bar(run, place, anchors) for place in places),
+                     Cut(BARS.few, BARS.most, BARS.what, len(places))))
+
+
+def _bar(run: RunReport, place: int, anchors: Anchors) -> Bar:
+    row = run.cases[place]
+    return Bar(case_name(row, anchors.case(place)), row.passed / row.n if row.n else None, row.low, row.high,
+               passed_cell(row), state_mark(row).tone)
+
+
+def never_blocks(run: RunReport) -> Iterator[Block]:
+    """The cases of which no judged trial passed."""
+    rows, touched = never_passed(run.cases), run.coverage.cases_touched
+    if rows:
+        yield trouble_table(run, "case", rows, TROUBLE)
+    else:
+        yield words(f"Every one of {count_of(touched, 'case')} with a judged trial passed at least once."
+                    if touched else "No trial was judged.")
+
+
+def trouble_table(run: RunReport, title: str, rows: Sequence[CaseRow], cut: Cut) -> Table:
+    """Cases, how often they passed, what was expected, and what they fail most often by."""
+    expected = {case.id: case.expected for case in run.record.cases}
+    columns = [flexible_column(title), Column("passed"), flexible_column("expected"),
+               flexible_column("fails most often by")]
+    return Table("Cases that fail", columns, [
+        (Code(row.id), passed_cell(row), Code(expected_line(expected[row.id]), 120), Code(main_failure(row), 120))
+        for row in rows], cut)
+
+
+def main_failure(row: CaseRow) -> str:
+    """The explanation most of a case's failures have, or the check, and of how many failed trials it is."""
+    failures = row.failures
+    if failures.reasons:
+        reason = failures.reasons[0]
+        return f"{reason.check}: {reason.text} ({of(reason.count, failures.failed)})"
+    check = max(failures.checks, key=lambda check: check.failed, default=None)
+    return f"{check.name} ({of(check.failed, failures.failed)})" if check else ""
+
+
+def flaky_blocks(run: RunReport, anchors: Anchors) -> Iterator[Block]:
+    """The cases that passed and failed, and of the first of them an output that passed beside one that failed."""
+    rows = run.cases
+    flaky = [place for place in by_trouble(rows) if rows[place].state is State.FLAKY]
+    left = len(in_state(rows, State.POSSIBLY_FLAKY))
+    if flaky:
+        yield trouble_table(run, "case", [rows[place] for place in flaky], TROUBLE)
+    else:
+        yield words(f"No case of {len(rows):,} both passed and failed.")
+    if left:
+        yield words(f"{count_of(left, 'case')} of {len(rows):,} may be flaky, as the incomplete trials go.")
+    for number, place in enumerate(flaky[:MOST_PAIRS]):
+        pair = output_pair(run.record.results_of(place))
+        if pair is not None:
+            yield Fold((Code(rows[place].id), f" passed {passed_cell(rows[place])} ", state_mark(rows[place])),
+                       partial(_pair_blocks, run, place, pair, anchors), is_open=number < MOST_OPEN,
+                       detail=Detail.ALL)
+    if len(flaky) > MOST_PAIRS:
+        yield quiet(f"And {count_of(len(flaky) - MOST_PAIRS, 'more flaky case')}: see all cases.", detail=Detail.ALL)
+
+
+def _pair_blocks(run: RunReport, place: int, pair: OutputPair, anchors: Anchors) -> Iterator[Block]:
+    expected = expected_line(run.record.cases[place].expected)
+    if expected:
+        yield words("Expected ", Code(expected, 200), ".")
+    explain = pair.failed.explain or {}
+    yield words("Failed by ", *listed((Code(f"{check}: {explain[check]}" if check in explain else check, 200)
+                                       for check in failed_checks(pair.failed)), "; "), ".")
+    passed, failed = pair.passed.output or "", pair.failed.output or ""
+    yield _difference(passed, failed)
+    yield Beside([_output(pair.passed, passed, failed, anchors.trial(place, pair.passed.trial)),
+                  _output(pair.failed, failed, passed, anchors.trial(place, pair.failed.trial))])
+
+
+def _difference(passed: str, failed: str) -> Paragraph:
+    differences = field_differences(passed, failed)
+    if passed == failed:
+        return words("The outputs are equal: the checks do not depend on them alone.")
+    if not differences:
+        return words(f"The outputs differ from character {len(parted(passed, failed).start) + 1:,} on.")
+    told: list[Span] = []
+    for one in differences[:MOST_FIELDS]:
+        told += ["; " if told else "", Code(one.name, 40), ": ", _value(one.passed), " against ", _value(one.failed)]
+    more = f"; and {len(differences) - MOST_FIELDS} more" if len(differences) > MOST_FIELDS else ""
+    return words("The outputs differ in ", *told, more, ".")
+
+
+def _value(text: str | None) -> Span:
+    return "nothing" if text is None else Code(text)
+
+
+def _output(result: Result, text: str, other: str, to: str) -> Verbatim:
+    """An output, what the other does not share marked, and of long ones only what lies around it."""
+    part = parted(text, other)
+    start = ("\u2026" if len(part.start) > AROUND else "") + part.start[-AROUND:]
+    own, end = part.own[:MOST_OWN], part.end[:AROUND] + ("\u2026" if len(part.end) > AROUND else "")
+    if len(own) < len(part.own):
+        end = f"\u2026 ({len(part.own) - len(own):,} more characters)"
+    return Verbatim(start + own + end, (verdict_mark(result), " ", Link(to, f"trial {result.trial}")),
+                    strong=(len(start), len(start) + len(own)))

@@ -1,0 +1,166 @@
+"""How much of a run is known, and how often it passes: coverage, pass@k and pass^k over k, tags."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from benchkit.basics.texts import count_of, sentence
+from benchkit.pages.curve_chart import Curve, CurveChart, Point
+from benchkit.pages.marks import Tone
+from benchkit.render.document import (
+    Bar,
+    Bars,
+    Block,
+    Cell,
+    Chart,
+    Code,
+    Column,
+    Cut,
+    Detail,
+    Facts,
+    Paragraph,
+    Spans,
+    Table,
+    Tally,
+    flexible_column,
+    number_column,
+    quiet,
+    words,
+)
+from benchkit.reports.figures import (
+    and_unknown,
+    completed_of_all,
+    each_by_itself,
+    error_words,
+    of,
+    passed_of,
+    percent,
+    rate,
+    share,
+    spread,
+    standard_error,
+)
+from benchkit.reports.run_report import RunReport
+from benchkit.reports.tally import EVERY_K, TagRow, last_ks, shown_ks
+from benchkit.statistics.suites import SuiteAtK, SuiteMetric
+
+TAGS = Cut(30, 500, "tag")
+OPEN_BANDS = ("darker bands are what incomplete trials leave open (taken as failed to taken as passed), and the lines, "
+              "which leave them out, end where a case has fewer than k others")
+"""What a curve chart has where there are incomplete trials."""
+
+
+def coverage_blocks(run: RunReport) -> Iterator[Block]:
+    """How much of the plan has a verdict."""
+    coverage, totals = run.coverage, run.totals
+    unrun = sum(error.count for error in run.unjudged if error.type == "NotRun")
+    yield Paragraph(Tally(count_of(coverage.planned, "planned trial"), [
+        (Tone.PASS, totals.passed), (Tone.FAIL, totals.failed), (Tone.INCOMPLETE, totals.incomplete - unrun),
+        (Tone.ABSENT, unrun)]), detail=Detail.ALL)
+    yield Facts([
+        ("Trials", f"{share(coverage.completed, coverage.planned)} judged: {totals.passed:,} passed, "
+                   f"{totals.failed:,} failed; {totals.incomplete:,} incomplete"),
+        ("Cases", f"{of(coverage.cases_complete, coverage.cases)} with all trials, "
+                  f"{of(coverage.cases_touched, coverage.cases)} with some"),
+        ("k_max", f"{coverage.k_max:,}: so many trials of every case were judged")])
+
+
+def rate_blocks(run: RunReport) -> Iterator[Block]:
+    """pass@k and pass^k over k, drawn and as a table: some k for a first look, every k for a long one."""
+    if not run.suite:
+        yield words("There are no cases.")
+        return
+    if len(run.suite) > 1:
+        yield Chart(_curves(run))
+    shown, every = shown_ks(run.suite), shown_ks(run.suite, EVERY_K)
+    yield _table(run, "How often one try, any of k and all of k pass", shown)
+    if len(every) > len(shown):
+        title = f"The same for every k from 1 to {last_ks(run.suite)}"
+        yield _table(run, title, every, Detail.ALL)
+    is_open = run.coverage.completed < run.coverage.planned
+    explained = (f"In percent, mean over {count_of(run.coverage.cases, 'case')}. 95 %: interval for other such cases. "
+                 f"se: standard error of a re-run of these cases{error_words(_metrics(every))}.")
+    ranges = (" Ranges: incomplete trials taken as failed to taken as passed; completed-only: left out, over the cases "
+              "done." if is_open else "")
+    yield quiet(explained + ranges, detail=Detail.MORE)
+
+
+def ends_table(run: RunReport) -> Table:
+    """The rates at k = 1 and at the last k."""
+    ends = run.suite if len(run.suite) < 2 else (run.suite[0], run.suite[-1])
+    return _table(run, "How often it passes", ends, is_short=True)
+
+
+def _metrics(suite: Sequence[SuiteAtK]) -> Iterator[SuiteMetric]:
+    for one in suite:
+        yield from (one.at, one.hat)
+
+
+def _table(run: RunReport, caption: str, suite: Sequence[SuiteAtK], detail: Detail = Detail.LEAD,
+           is_short: bool = False) -> Table:
+    is_open = run.coverage.completed < run.coverage.planned and not is_short
+    columns = [number_column("k"), *_metric_columns("pass@k: any passes", is_open, is_short),
+               *_metric_columns("pass^k: all pass", is_open, is_short), Column("cases done")]
+    rows = [(f"{one.k:,}", *_cells(one.at, is_open, is_short), *_cells(one.hat, is_open, is_short),
+             of(one.hat.completed_cases, run.coverage.cases)) for one in suite]
+    return Table(caption, columns, rows, detail=detail)
+
+
+def _metric_columns(group: str, is_open: bool, is_short: bool) -> list[Column]:
+    titles = ["%", *(["completed-only"] if is_open else []), "95 %", *([] if is_short else ["se"])]
+    return [number_column(title, group) for title in titles]
+
+
+def _cells(metric: SuiteMetric, is_open: bool, is_short: bool) -> list[Cell]:
+    completed = [percent(metric.completed)] if is_open else []
+    error = [] if is_short else [standard_error(metric.se)]
+    return [rate(metric), *completed, spread(metric.low, metric.high), *error]
+
+
+def _curves(run: RunReport) -> CurveChart:
+    last, cases = run.suite[-1], run.coverage.cases
+    told = (f"At k = {last.k:,}, pass@k is {rate(last.at)} % and pass^k {rate(last.hat)} %; "
+            "bands are 95 % intervals for other such cases, incomplete trials included"
+            + (f"; {OPEN_BANDS}" if run.totals.incomplete else ""))
+    return CurveChart(
+        "pass@k and pass^k", told, "k, number of tries", "share of cases", (
+            Curve("pass@k: at least one of k tries passes", curve_points({one.k: one.at for one in run.suite}, cases)),
+            Curve("pass^k: all of k tries pass", curve_points({one.k: one.hat for one in run.suite}, cases))))
+
+
+def curve_points(metrics: Mapping[int, SuiteMetric], cases: int) -> list[Point]:
+    """By k: the completed-only value where it is over all cases, the interval, and worst and best if any differ."""
+    is_open = any(one.worst != one.best for one in metrics.values())
+    return [Point(k, completed_of_all(one, cases), one.low, one.high,
+                  float(one.worst) if is_open else None, float(one.best) if is_open else None)
+            for k, one in metrics.items()]
+
+
+def rate_bar(label: Spans, metric: SuiteMetric | None, note: Spans) -> Bar:
+    """A bar at a rate, or over the range that incomplete trials leave open."""
+    if metric is None:
+        return Bar(label, None, None, None, note)
+    if metric.worst == metric.best:
+        return Bar(label, float(metric.worst), metric.low, metric.high, note)
+    return Bar(label, None, metric.low, metric.high, note, least=float(metric.worst), most=float(metric.best))
+
+
+def tag_blocks(run: RunReport) -> Iterator[Block]:
+    """How often the cases of each tag pass."""
+    if not run.tags:
+        yield words("No case has a tag.", detail=Detail.ALL)
+        return
+    caption = "Share of tries that pass, by tag, with 95 % intervals for other such cases"
+    columns = [flexible_column("tag"), number_column("cases"), Column("trials passed"), number_column("pass^1 %"),
+               number_column("95 %")]
+    rows = [(Code(row.tag), row.cases, f"{of(row.passed, row.judged)} judged{and_unknown(row.unknown)}", rate(row.rate),
+             spread(row.rate.low, row.rate.high)) for row in run.tags]
+    yield Chart(Bars(caption, "tag", "pass^1", "passed", [_tag_bar(row) for row in run.tags], TAGS),
+                instead=[Table(caption, columns, rows, TAGS, detail=Detail.MORE)], detail=Detail.MORE)
+    note = each_by_itself(len(run.tags))
+    if note:
+        yield quiet(sentence(note), detail=Detail.MORE)
+
+
+def _tag_bar(row: TagRow) -> Bar:
+    return rate_bar((Code(row.tag), f" {count_of(row.cases, 'case')}"), row.rate,
+                    passed_of(row.passed, row.judged, row.unknown))

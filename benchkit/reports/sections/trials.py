@@ -1,0 +1,130 @@
+"""Single trials: what was asked and expected, what came, what the checks say, how long it took."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from benchkit.basics.texts import count_of, shown_line
+from benchkit.recordings.run_record import Result
+from benchkit.render.document import (
+    Beside,
+    Block,
+    Bullets,
+    Code,
+    Fold,
+    Section,
+    Span,
+    Spans,
+    Verbatim,
+    listed,
+    quiet,
+    words,
+)
+from benchkit.reports.failures import failed_checks
+from benchkit.reports.figures import percent, spread
+from benchkit.reports.outputs import AnswerGroup, answer_groups, value_text
+from benchkit.reports.run_report import RunReport
+from benchkit.reports.sections.anchors import LONGEST_TEXT, Anchors
+from benchkit.reports.sections.cases import passed_cell, state_mark, verdict_mark
+
+MOST_CHECKS = 30
+_ELSEWHERE = (Code("python3 report.py RUN --case ID"), " prints every output of a case, whole.")
+
+
+def detail_blocks(run: RunReport, anchors: Anchors) -> Iterator[Block]:
+    """A folded block for each case that has details on a page."""
+    cases = len(run.cases)
+    if len(anchors.detailed) < cases:
+        yield words(f"Details of {len(anchors.detailed):,} of {count_of(cases, 'case')}: those that fail or are open come "
+                    "before all others. ", *_ELSEWHERE)
+    if anchors.most_characters < LONGEST_TEXT:
+        yield words(f"Texts are cut behind {anchors.most_characters:,} characters, so that the page stays small. ",
+                    *_ELSEWHERE)
+    for place in anchors.detailed:
+        row = run.cases[place]
+        yield Fold((Code(row.id), f" passed {passed_cell(row)} ", state_mark(row)),
+                   partial(_detailed_blocks, run, place, anchors), anchors.case(place))
+
+
+def _detailed_blocks(run: RunReport, place: int, anchors: Anchors) -> Iterator[Block]:
+    case, detailed = run.record.cases[place], anchors.detailed[place]
+    if case.tags:
+        yield quiet("Tags: ", *listed(map(Code, case.tags)))
+    yield Beside(_asked(run, place, anchors.most_characters))
+    for group in detailed.groups:
+        yield Fold(_title(run.cases[place].id, group), partial(_group_blocks, group, anchors.most_characters),
+                   anchors.trial(place, group.first.trial))
+    if detailed.hidden:
+        yield quiet(f"Other outcomes, in {count_of(detailed.hidden, 'trial')}, are not shown.")
+
+
+def case_section(run: RunReport, case_id: str) -> Section | None:
+    """All trials of one case, whole, those with the same outcome told once; None where the run has no such case."""
+    place = next((place for place, row in enumerate(run.cases) if row.id == case_id), None)
+    if place is None:
+        return None
+    return Section("case", (Code(case_id), ": ", state_mark(run.cases[place])), partial(_case_blocks, run, place))
+
+
+def _case_blocks(run: RunReport, place: int) -> Iterator[Block]:
+    row, tags = run.cases[place], run.record.cases[place].tags
+    yield words(Code(run.record.system, 400), f" passed {passed_cell(row)} (95 %: {spread(row.low, row.high)}); two fresh "
+                f"trials differ in {percent(row.disagreement)} %.")
+    if tags:
+        yield words("Tags: ", *listed(map(Code, tags)))
+    yield from _asked(run, place, None)
+    for group in answer_groups(run.record.results_of(place)):
+        yield Fold(_title("", group), partial(_group_blocks, group, None))
+
+
+def _asked(run: RunReport, place: int, most: int | None) -> list[Verbatim]:
+    case = run.record.cases[place]
+    return [Verbatim(value_text(case.input), "Input", most), Verbatim(value_text(case.expected), "Expected", most)]
+
+
+def _title(case_id: str, group: AnswerGroup) -> Spans:
+    told = f"trial {group.numbers}" if group.size == 1 else f"trials {group.numbers}, the same outcome"
+    name: tuple[Span, ...] = (Code(case_id), " ") if case_id else ()
+    wrong = ", ".join(shown_line(check, 40) for check in failed_checks(group.first)[:4])
+    return verdict_mark(group.first), " ", *name, told, f", not {wrong}" if wrong else ""
+
+
+def _group_blocks(group: AnswerGroup, most: int | None) -> Iterator[Block]:
+    result = group.first
+    yield from _measured(group)
+    if result.error is not None:
+        yield words(Code(result.error.type), ": ", Code(result.error.message, 400))
+    checks = list(_checks(result))
+    if checks:
+        yield Bullets(checks)
+    yield from _texts(result, most)
+
+
+def _measured(group: AnswerGroup) -> Iterator[Block]:
+    """Seed, seconds and tokens of each trial with this outcome."""
+    more = group.size - len(group.trials)
+    told = [", ".join((f"trial {one.trial}", f"seed {one.seed}", *one.facts)) for one in group.trials]
+    if len(told) == 1 and not more:
+        yield quiet(told[0])
+    else:
+        yield Bullets([*told, *([f"and {count_of(more, 'more trial')}"] if more else [])])
+
+
+def _checks(result: Result) -> Iterator[Spans]:
+    checks, explain = result.checks or {}, result.explain or {}
+    for check in failed_checks(result)[:MOST_CHECKS]:
+        yield "not ", Code(check, 60), *((": ", Code(explain[check], 400)) if check in explain else ())
+    held = [check for check, holds in checks.items() if holds]
+    if held:
+        more = f" and {len(held) - MOST_CHECKS} more" if len(held) > MOST_CHECKS else ""
+        yield "holds: ", *listed(Code(check, 40) for check in held[:MOST_CHECKS]), more
+
+
+def _texts(result: Result, most: int | None) -> Iterator[Block]:
+    if result.reasoning:
+        yield Fold(f"Reasoning, {count_of(len(result.reasoning), 'character')}, never judged",
+                   [Verbatim(result.reasoning, "Reasoning", most)])
+    if result.output is not None:
+        yield Verbatim(result.output, "Output", most)
+    if result.error is not None and result.error.partial:
+        yield Verbatim(result.error.partial, "What had come", most)
