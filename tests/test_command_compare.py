@@ -31,7 +31,8 @@ class Comparing(unittest.TestCase):
 
     def check(self, told: Told, code: int, first: str) -> None:
         self.assertEqual((code, ""), (told.code, told.stderr))
-        self.assertEqual(f"{first}: candidate against base", told.stdout.splitlines()[0])
+        self.assertTrue(told.stdout.startswith(f"{first}: "), told.stdout)
+        self.assertRegex(told.stdout, f"\n\nExit code {code}\n  {first.lower()} .*: candidate against base\n$")
 
     def refused(self, told: Told, *words: str) -> None:
         self.assertEqual((2, ""), (told.code, told.stdout))
@@ -52,42 +53,42 @@ class TheSameSystem(Comparing):
                 ("other times", with_results(base, lambda one: {"recorded_latency_s": 0.5}), False)):
             told = self.compare(base, candidate, "--allow-incomplete").stdout
             with self.subTest(name):
-                self.assertIn("same system   one recording;" if is_told else "same system   two recordings;", told)
-                self.assertEqual(is_told, "\n  one-log: base and candidate come from one log" in told)
+                self.assertIn("same system  one recording;" if is_told else "same system  two recordings;", told)
+                self.assertEqual(is_told, "\n    - one-log: base and candidate come from one log" in told)
 
     def test_errors_are_counted_apart_from_outputs_on_both_sides_and_on_one(self) -> None:
         told = self.compare({"A": "+++t", "B": "ttut"}, {"A": "+-tt", "B": "tttt"}, "--allow-incomplete", "--out",
                             "gate.json")
-        for line in ("outputs       warm: 1 of 1 (100.0 %) equal, and 0 of 1 (0.0 %) verdicts",
-                     "5 trials ended in an error on both sides, 4 with the same type",
-                     "1 trial ended in an error in the candidate only\n",
-                     "parting       first in trial 3 of A (warm), where a side has no output"):
+        for line in ("outputs      warm: 1 of 1 (100.0 %) equal, and 0 of 1 (0.0 %) verdicts",
+                     "errors       5 trials ended in an error on both sides, 4 with the same type",
+                     "errors       1 trial ended in an error in the candidate only\n",
+                     "parting      first in trial 3 of A (warm), where a side has no output"):
             self.assertIn(line, told.stdout)
         repeat = json.loads((self.folder / "gate.json").read_text(encoding="utf-8"))["comparison"]["repeat"]
         self.assertEqual(({"both": 5, "same_type": 4, "only_base": 0, "only_candidate": 1}, ["warm", "cold"]),
                          (repeat["errors"], list(repeat["outputs"])))
-        self.assertIn("  outputs       no trial gave one on both sides\n",
+        self.assertIn("  outputs      no trial gave one on both sides\n",
                       self.compare({"A": "tt"}, {"A": "tt"}, "--strict").stdout)
 
 
 class TheAnswer(Comparing):
     def test_a_regression_is_exit_1(self) -> None:
         told = self.compare(BETTER, WORSE)
-        self.check(told, 1, "refused (1 of 2 rules broken)")
+        self.check(told, 1, "REFUSED")
         self.assertIn("  broken  mean pass^1 changed by -75.0 points over 8 cases, sign-flip p 0.00781", told.stdout)
 
     def test_a_refusal_for_incomplete_trials_names_the_ways_on(self) -> None:
         told = self.compare(WORSE, {**BETTER, "case-0": "+++t"})
-        self.check(told, 1, "refused (1 of 2 rules broken)")
+        self.check(told, 1, "REFUSED")
         self.assertIn("  broken  1 of 32 trials of the candidate is incomplete: go on with them (bench.py --log LOG; "
                       "--retry-errors for those that ended in an error, but a check that raised is to be mended) and "
                       "judge again, or give --allow-incomplete",
                       " ".join(told.stdout.split()).replace("broken 1 of", "  broken  1 of"))
 
     def test_a_candidate_that_is_better_or_not_told_apart_is_exit_0(self) -> None:
-        self.check(self.compare(WORSE, BETTER), 0, "accepted (none of 2 rules broken)")
+        self.check(self.compare(WORSE, BETTER), 0, "ACCEPTED")
         told = self.compare(BETTER, BETTER)
-        self.check(told, 0, "accepted (none of 2 rules broken)")
+        self.check(told, 0, "ACCEPTED")
         self.assertIn("cannot be told apart", told.stdout)
 
     def test_a_fall_that_is_let_pass_is_exit_0_and_its_first_line_does_not_reassure(self) -> None:
@@ -95,30 +96,35 @@ class TheAnswer(Comparing):
         one_won = {**BETTER, "case-7": "---+"}
         told = self.compare(one_won, some_lost)
         self.assertEqual((0, ""), (told.code, told.stderr))
-        self.assertTrue(told.stdout.startswith("accepted, but not shown to be as good: pass^1 fell by 53.1 points, p "))
+        self.assertTrue(told.stdout.startswith("ACCEPTED, BUT NOT SHOWN TO BE AS GOOD: candidate 37.5 %, base 90.6 % "
+                                               "(pass^1 fell by 53.1"), told.stdout)
         told = self.compare(BETTER, {**BETTER, "case-0": "----"})
         self.assertEqual((0, ""), (told.code, told.stderr))
-        first = " ".join(told.stdout.split())
-        self.assertRegex(first, "^not decided: .* the exit code is 0; use more cases, or --strict")
+        self.assertTrue(told.stdout.startswith(
+            "NOT DECIDED: candidate 87.5 %, base 100.0 % (1 differing case; 6 would be needed)\n"), told.stdout)
+        last = " ".join(told.stdout.split("\n\n")[-1].split())
+        self.assertRegex(last, "^Exit code 0 not decided: .* the exit code is 0; use more cases, or --strict")
         self.assertEqual(1, self.compare(BETTER, {**BETTER, "case-0": "----"}, "--strict").code)
 
     def test_cases_of_the_base_that_the_candidate_lacks_could_hold_any_fall(self) -> None:
         passing = {f"c{number:02}": "+++++" for number in range(20)}
         one, most = {"c00": "+++++"}, {name: marks for name, marks in passing.items() if name != "c07"}
         unsure = "accepted, but not shown to be as good: "
-        for base, candidate, first in (
+        for base, candidate, last in (
                 (passing, one, f"{unsure}19 of 20 cases of the base are not in the candidate (none of 2 rules broken)"),
                 (passing, most, f"{unsure}1 of 20 cases of the base is not in the candidate (none of 2 rules broken)"),
                 (passing, {**most, "c00": "+++--"}, "not decided: pass^1 fell by 2.1 points, and with 1 differing case "
                  "the smallest p is 1, so no alpha of 0.05 could refuse it, and the exit code is 0; use more cases, or "
                  "--strict, which refuses by cases; 1 of 20 cases of the base is not in the candidate"),
                 (one, passing, "accepted (none of 2 rules broken)")):
-            with self.subTest(first=first):
+            with self.subTest(last=last):
                 told = self.compare(base, candidate, "--out", "gate.json")
                 self.assertEqual((0, ""), (told.code, told.stderr))
-                self.assertTrue(" ".join(told.stdout.split()).startswith(first), told.stdout)
+                end = " ".join(told.stdout.split("\n\n")[-1].split())
+                self.assertTrue(end.startswith(f"Exit code 0 {last}"), told.stdout)
                 answer = json.loads((self.folder / "gate.json").read_text(encoding="utf-8"))["answer"]
-                self.assertTrue(first.startswith(answer), answer)
+                self.assertTrue(last.startswith(answer), answer)
+                self.assertTrue(told.stdout.startswith(f"{answer.upper()}: "), told.stdout)
         self.assertEqual(1, self.compare(passing, most, "--strict").code)
         self.refused(self.compare(passing, {"another": "+++++"}), "they have no case in common")
 
@@ -147,8 +153,8 @@ class TheAnswer(Comparing):
     def test_lost_cases_are_listed_whatever_the_answer(self) -> None:
         told = self.compare({"steady": "++", "shaky": "++"}, {"steady": "++", "shaky": "+-"})
         self.assertEqual(0, told.code)
-        self.assertIn("shaky", told.stdout.split("\n  lost ")[1].splitlines()[1])
-        self.assertIn("  cases         0 lost, 0 won, 8 tied\n", self.compare(BETTER, BETTER).stdout)
+        self.assertIn("shaky", told.stdout.split("\n  Regressions: ")[1].splitlines()[2])
+        self.assertIn("  cases        0 lost, 0 won, 8 tied\n", self.compare(BETTER, BETTER).stdout)
 
 
 class WhatCannotBeCompared(Comparing):
@@ -179,7 +185,7 @@ class WhatCannotBeCompared(Comparing):
         nothing = dict.fromkeys(BETTER, "nnnn")
         self.refused(self.compare(nothing, BETTER), "in no case that both have did both judge a trial")
         self.refused(self.compare(BETTER, nothing, "--allow-incomplete"), "did both judge a trial")
-        self.check(self.compare(BETTER, nothing), 1, "refused (1 of 2 rules broken)")
+        self.check(self.compare(BETTER, nothing), 1, "REFUSED")
 
     def test_bad_files_and_flags_are_exit_2_and_one_line(self) -> None:
         self.write("base", BETTER)

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import product
 
+from benchkit.render.as_text import as_text
 from benchkit.reports.gate import Gate, GateAnswer, GateRules, gate_of
-from benchkit.reports.text_pairs import gate_text
+from benchkit.reports.sections.gate import gate_document
 from tests.comparison_samples import BETTER, WORSE, compared, two_of
 from tests.oracle import decisions
 
@@ -193,69 +194,96 @@ class ItsText(unittest.TestCase):
         side = two_of(base, candidate)
         comparison = side.pairs[0].comparison
         assert comparison is not None
-        return gate_text(side, side.pairs[0], gate_of(comparison, side.runs[1].totals, rules))
+        answer = gate_of(comparison, side.runs[1].totals, rules)
+        return "".join(as_text(gate_document(side, side.pairs[0], answer), is_full=True))
+
+    def head(self, base: Mapping[str, str], candidate: Mapping[str, str], rules: GateRules = GateRules()) -> str:  # noqa: B008
+        """The verdict and the rules, on one line."""
+        return " ".join(self.text(base, candidate, rules).split("\n\ncandidate against base\n")[0].split())
+
+    def end(self, base: Mapping[str, str], candidate: Mapping[str, str], rules: GateRules = GateRules()) -> str:  # noqa: B008
+        """The exit code and its reason, on one line."""
+        return " ".join(self.text(base, candidate, rules).split("\n\n")[-1].split())
 
     def test_the_first_line_is_the_verdict_and_the_broken_rules_come_first(self) -> None:
         lines = self.text(fallen(0), {**fallen(6), "new": "n"}, GateRules(strict=True)).splitlines()
         self.assertEqual([
-            "refused (3 of 3 rules broken): candidate against base",
+            "REFUSED: candidate 70.0 %, base 100.0 % (3 of 3 rules broken: drop, incomplete, strict)", "", "Rules",
             "  broken  mean pass^1 changed by -30.0 points over 20 cases, sign-flip p 0.0312: a fall by more than",
             "          0.0 points with p below 0.05",
             "  broken  1 of 21 trials of the candidate is incomplete: go on with them (bench.py --log LOG;",
             "          --retry-errors for those that ended in an error, but a check that raised is to be mended)",
             "          and judge again, or give --allow-incomplete",
             "  broken  6 cases of 20 passed every time and do not any more (c00, c01, c02, c03, c04 and 1 more)",
-            "  aside   1 case of the candidate only, left out of the figures: new", ""], lines[:9])
+            "  aside   1 case of the candidate only, left out of the figures: new", ""], lines[:11])
+        self.assertEqual(["Exit code 1", "  refused (3 of 3 rules broken): candidate against base"], lines[-2:])
 
     def test_an_accepted_candidate_is_not_called_the_same(self) -> None:
         mixed = {name: "-" if number in (3, 4, 5, 6) else "+" for number, name in enumerate(fallen(0))}
         text = self.text(fallen(3), mixed, GateRules(max_drop=Fraction(1, 10)))
-        self.assertTrue(text.startswith("accepted (none of 2 rules broken): candidate against base\n"))
+        self.assertTrue(text.startswith("ACCEPTED: candidate 80.0 %, base 85.0 % (none of 2 rules broken)\n"), text)
         self.assertIn("no fall by more than 10.0 points with p below 0.05 was found", " ".join(text.split()))
         self.assertNotIn("same", text.split("sameness")[0])
 
     def test_a_fall_that_nothing_could_refuse_is_not_called_accepted(self) -> None:
         five = dict.fromkeys("ABCDE", "++")
-        for candidate, rules, first in (
-                (dict.fromkeys(five, "--"), GateRules(), "100.0 points, and with 5 differing cases the smallest p is "
-                 "0.0625, so no alpha of 0.05 could refuse it, and the exit code is 0; use more cases, or --strict, "
-                 "which refuses by cases (candidate against base)"),
-                ({**five, "A": "--"}, GateRules(), "20.0 points, and with 1 differing case the smallest p is 1, so"),
-                (fallen(20), GateRules(alpha=Fraction(0)), "so no alpha of 0 could refuse it, and")):
+        for candidate, rules, first, end in (
+                (dict.fromkeys(five, "--"), GateRules(), "candidate 0.0 %, base 100.0 % (5 differing cases; 6 would be "
+                 "needed)", "100.0 points, and with 5 differing cases the smallest p is 0.0625, so no alpha of 0.05 "
+                 "could refuse it, and the exit code is 0; use more cases, or --strict, which refuses by cases "
+                 "(candidate against base)"),
+                ({**five, "A": "--"}, GateRules(), "candidate 80.0 %, base 100.0 % (1 differing case; 6 would be "
+                 "needed)", "20.0 points, and with 1 differing case the smallest p is 1, so"),
+                ({**five, "A": "--"}, GateRules(alpha=Fraction(1, 1000)), "(1 differing case; 11 would be needed)",
+                 "so no alpha of 0.001 could refuse it"),
+                (fallen(20), GateRules(alpha=Fraction(0)), "(20 differing cases; no p is below 0)",
+                 "so no alpha of 0 could refuse it, and")):
             with self.subTest(first=first):
-                text = self.text(fallen(0) if len(candidate) == 20 else five, candidate, rules)
-                self.assertTrue(text.startswith("not decided: pass^1 fell by "), text)
-                head = " ".join(text.split("\n\n")[0].split())
-                self.assertIn(first, head)
-                self.assertIn("open mean pass^1 changed by", head)
-                self.assertNotIn("accepted", text)
+                base = fallen(0) if len(candidate) == 20 else five
+                head, text = self.head(base, candidate, rules), self.text(base, candidate, rules)
+                self.assertTrue(head.startswith("NOT DECIDED: candidate "), head)
+                self.assertIn(f"{first} Rules open mean pass^1 changed by", head)
+                self.assertTrue(self.end(base, candidate, rules).startswith("Exit code 0 not decided: pass^1 fell by "))
+                self.assertIn(end, self.end(base, candidate, rules))
+                self.assertNotIn("accepted", text.lower())
                 self.assertNotIn("no smaller margin", text if len(candidate) == 20 else "")
+
+    def test_a_fall_that_incomplete_trials_could_undo_is_said_to_be_open(self) -> None:
+        base = {f"c{n:02}": "+" * 6 + "n" * 4 for n in range(64)}
+        head = self.head(base, dict.fromkeys(base, "+" * 6 + "-" * 4))
+        self.assertTrue(head.startswith("NOT DECIDED: candidate 60.0 %, base 100.0 % of judged tries (incomplete "
+                                        "trials could undo it)"), head)
+
+    def test_where_nothing_was_judged_on_both_sides_the_first_line_says_so(self) -> None:
+        self.assertTrue(self.head({"A": "++"}, {"A": "nn"}).startswith(
+            "REFUSED: in no case did both judge a trial (1 of 2 rules broken: incomplete)"))
 
     def test_a_fall_that_chance_may_explain_is_accepted_but_not_called_as_good(self) -> None:
         base = {name: "-" if number == 19 else "+" for number, name in enumerate(fallen(0))}
         candidate = {name: "-" if number < 5 else "+" for number, name in enumerate(base)}
-        for rules, first in (
-            (
-                GateRules(),
-                "accepted, but not shown to be as good: pass^1 fell by 20.0 points, p 0.219 (none of 2 rules "
-                "broken): candidate against base",
-            ),
-            (GateRules(max_drop=Fraction(1, 5)), "accepted (none of 2 rules broken): candidate against base"),
-        ):
+        for rules, first, end in (
+                (GateRules(), "ACCEPTED, BUT NOT SHOWN TO BE AS GOOD: candidate 75.0 %, base 95.0 % (pass^1 fell by "
+                 "20.0 points, p 0.219)", "accepted, but not shown to be as good: pass^1 fell by 20.0 points, p 0.219 "
+                 "(none of 2 rules broken): candidate against base"),
+                (GateRules(max_drop=Fraction(1, 5)), "ACCEPTED: candidate 75.0 %, base 95.0 % (none of 2 rules broken)",
+                 "accepted (none of 2 rules broken): candidate against base")):
             with self.subTest(first=first):
-                text = self.text(base, candidate, rules)
-                self.assertTrue(" ".join(text.split()).startswith(first), text)
+                self.assertTrue(self.head(base, candidate, rules).startswith(first))
+                self.assertEqual(f"Exit code 0 {end}", self.end(base, candidate, rules))
 
     def test_a_candidate_that_is_refused_for_another_reason_is_not_called_accepted(self) -> None:
         base = {name: "-" if number == 19 else "+" for number, name in enumerate(fallen(0))}
         candidate = {name: "-" if number < 5 else "+" for number, name in enumerate(base)} | {"c00": "n"}
-        self.assertTrue(self.text(base, candidate, GateRules()).startswith("refused (1 of 2 rules broken)"))
+        head = self.head(base, candidate)
+        self.assertTrue(head.startswith("REFUSED: candidate 78.9 %, base 94.7 % of judged tries (1 of 2 rules broken: "
+                                        "incomplete)"), head)
+        self.assertNotIn("accepted", self.text(base, candidate, GateRules()).lower())
 
     def test_strict_is_not_offered_where_it_was_given(self) -> None:
-        text = self.text({"A": "+-"}, {"A": "--"}, GateRules(strict=True))
-        self.assertTrue(text.startswith("not decided: pass^1 fell by 50.0 points"))
-        self.assertIn("the exit code is 0; use more cases (candidate against base)", " ".join(text.split()))
-        self.assertNotIn("--strict", text)
+        end = self.end({"A": "+-"}, {"A": "--"}, GateRules(strict=True))
+        self.assertTrue(end.startswith("Exit code 0 not decided: pass^1 fell by 50.0 points"))
+        self.assertTrue(end.endswith("the exit code is 0; use more cases (candidate against base)"))
+        self.assertNotIn("--strict", self.text({"A": "+-"}, {"A": "--"}, GateRules(strict=True)))
 
     def test_a_rise_or_an_allowed_fall_is_decided(self) -> None:
         for base, candidate, rules in (
@@ -265,15 +293,15 @@ class ItsText(unittest.TestCase):
         self.assertFalse(gate(fallen(0), fallen(5)).is_decided)
 
     def test_cases_of_one_side_are_named_beside_the_rules(self) -> None:
-        head = self.text({"A": "++", "B": "++"}, {"A": "++", "C": "+-"}, GateRules()).split("\n\n")[0]
-        self.assertIn("  aside   1 case of the base only, left out of the figures: B\n", head)
-        self.assertIn("  aside   1 case of the candidate only, left out of the figures: C", head)
+        head = self.head({"A": "++", "B": "++"}, {"A": "++", "C": "+-"})
+        self.assertIn("aside 1 case of the base only, left out of the figures: B "
+                      "aside 1 case of the candidate only, left out of the figures: C", head)
 
     def test_lost_cases_are_always_listed(self) -> None:
         for lost in (0, 1, 20):
             with self.subTest(lost=lost):
                 text = self.text(fallen(0), fallen(lost), GateRules())
-                self.assertIn(f"  cases         {lost} lost, 0 won, {20 - lost} tied\n", text)
+                self.assertRegex(text, rf"\n  cases +{lost} lost, 0 won, {20 - lost} tied\n")
                 self.assertEqual(lost, len(re.findall(r"^  c\d\d +1 of 1 +0 of 1 +-100.0  one trial$", text, re.M)))
 
 
