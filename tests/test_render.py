@@ -14,6 +14,7 @@ from benchkit.render.as_markdown import COMMENT, as_markdown
 from benchkit.render.as_text import as_text
 from benchkit.render.columns import WIDTH, width_of
 from benchkit.render.document import (
+    Anchor,
     Bar,
     Bars,
     Beside,
@@ -132,6 +133,10 @@ GOLDENS: Sequence[tuple[Block, str, str, str]] = (
     (Bullets(["one", "- two"], is_numbered=True),
      "1. one\n2. - two\n", "1. one\n2. \\- two\n\n", "<ol><li>one</li><li>- two</li></ol>\n"),
     (Bullets([]), "", "", "\n"),
+    (Bullets([Anchor("x-1", "one"), ("and ", Anchor("x-2", "two"))]), "- one\n- and two\n", "- one\n- and two\n\n",
+     '<ul><li id="x-1">one</li><li>and <span id="x-2">two</span></li></ul>\n'),
+    (Chart(Table("Grid", [Column("case")], [("a",)]), "What it means."), "", "",
+     '<p class="quiet">What it means.</p><div class="scroll" role="region" aria-label="Grid" tabindex="0"><table>'),
     (Fold(("All of ", Code("x")), [words("y")], "x"),
      "All of x\n  y\n", "<details><summary>All of x</summary>\n\ny\n\n</details>\n\n",
      '<details><summary>All of <code>x</code></summary><div class="folded" id="x"><p>y</p>\n</div></details>\n'),
@@ -186,7 +191,8 @@ class Blocks(unittest.TestCase):
         table = Table("", [Column("state")], [(Mark("flaky", Tone.FLAKY),), (Mark("other", Tone.PLAIN),)])
         for block, painted in ((table, "state\n\x1b[33mflaky\x1b[0m\nother\n"),
                                (Paragraph(("a ", Mark("fail", Tone.FAIL))), "a \x1b[31mfail\x1b[0m\n"),
-                               (Callout(Tone.FAIL, "No"), "\x1b[31mNo\x1b[0m\n"),
+                               (Fold(("a ", Mark("fail", Tone.FAIL)), ()), "a \x1b[31mfail\x1b[0m\n"),
+               (Callout(Tone.FAIL, "No"), "\x1b[31mNo\x1b[0m\n"),
                                (Facts([("Result", "x")]), "\x1b[1mResult\x1b[0m  x\n")):
             with self.subTest(block=block):
                 self.assertEqual(text(block, paint=True), painted)
@@ -205,6 +211,14 @@ class HowMuch(unittest.TestCase):
                                 (text(*blocks, section, full=True), "LEAD MORE ALL Hidden x"),
                                 (html(*blocks, section), "LEAD MORE ALL Hidden x")):
             self.assertEqual(re.findall(r"LEAD|MORE|ALL|Hidden|\bx\b", shown), expected.split())
+
+    def test_a_column_stands_where_its_detail_is_shown(self) -> None:
+        for rows in ([("1", "2", "3")], lambda: iter([("1", "2", "3")])):
+            table = Table("", [Column("a"), Column("b", detail=Detail.MORE), Column("c", detail=Detail.ALL)], rows)
+            for shown, expected in ((text(table), "a 1"), (markdown(table), "| a | b | | --- | --- | | 1 | 2 |"),
+                                    (text(table, full=True), "a b c 1 2 3")):
+                self.assertEqual(" ".join(shown.split()), expected)
+            self.assertIn("<td>3</td>", html(table))
 
     def test_a_table_for_those_who_want_everything_is_folded_on_the_page(self) -> None:
         self.assertTrue(html(with_detail(RATES, Detail.ALL)).startswith("<details><summary>Rates</summary>"))

@@ -15,6 +15,7 @@ from benchkit.basics.texts import count_of
 from benchkit.pages.escaping import markdown_block, markdown_summary
 from benchkit.pages.marks import Tone
 from benchkit.render.document import (
+    Anchor,
     Beside,
     Block,
     Blocks,
@@ -45,6 +46,7 @@ from benchkit.render.document import (
     made,
     plain,
     plain_span,
+    shown_columns,
     spans_of,
 )
 from benchkit.render.markdown_text import markdown_code, markdown_line, markdown_words
@@ -135,7 +137,7 @@ def _span(span: Span, is_in_table: bool) -> str:
             return _span(content, is_in_table)
         case Mark(words, tone):
             return _bold(markdown_words(words)) if tone is Tone.FAIL else markdown_words(words)
-        case Tally():
+        case Anchor() | Tally():
             return markdown_words(plain_span(span))
     return markdown_words(span)
 
@@ -207,6 +209,7 @@ class MarkdownRenderer:
 
     @_block.register
     def _table(self, block: Table, level: int, most: Detail) -> Iterator[str]:
+        block = shown_columns(block, most)
         rows, total = cut_rows(block.rows, block.cut)
         limits = [limit for limit in (block.cut.most, self._limits.rows) if limit is not None]
         shown = min([total, *limits])

@@ -46,6 +46,7 @@ from benchkit.render.document import (
     made,
     plain,
     plain_span,
+    shown_columns,
     spans_of,
 )
 from benchkit.render.paint import NO_PAINT, Paint
@@ -75,12 +76,15 @@ class TextRenderer:
         if document.footer and self.is_full:
             yield from ["", *wrapped(plain(document.footer))]
 
+    @property
+    def _most(self) -> Detail:
+        return Detail.ALL if self.is_full else Detail.LEAD
+
     def blocks(self, blocks: Blocks, indent: str) -> Iterator[str]:
         """The lines of several blocks, empty lines between those that need them."""
         before: Block | None = None
-        most = Detail.ALL if self.is_full else Detail.LEAD
         for block in made(blocks):
-            if is_shown(block, most):
+            if is_shown(block, self._most):
                 lines = self._block(block, indent)
                 first = next(lines, None)
                 if first is not None:
@@ -122,7 +126,9 @@ class TextRenderer:
 
     @_block.register
     def _fold(self, block: Fold, indent: str) -> Iterator[str]:
-        yield indent + self._title(block.title, indent)
+        title = self._title(block.title, indent)
+        painted = "".join(map(self._painted, spans_of(block.title)))
+        yield indent + (painted if title == plain(block.title) else title)
         yield from self.blocks(block.blocks, indent + INDENT)
 
     @_block.register
@@ -175,6 +181,7 @@ class TextRenderer:
     def _table(self, block: Table, indent: str) -> Iterator[str]:
         if block.is_titled:
             yield from wrapped(block.caption, indent)
+        block = shown_columns(block, self._most)
         rows, total = cut_rows(block.rows, block.cut)
         few = None if self.is_full else block.cut.few
         columns = [TextColumn(plain(one.title), one.kind is Kind.NUMBER, one.flexible, one.group)

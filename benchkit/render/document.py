@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
+from itertools import compress
 from typing import TypeAlias, TypeVar
 
 from benchkit.basics.texts import count_of, shown_line
@@ -79,6 +80,14 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class Anchor:
+    """A text that links lead to by this name."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Tally:
     """How many are of each tone: `7 pass, 2 fail`, or a small bar. `title` is of what."""
 
@@ -86,7 +95,7 @@ class Tally:
     counts: Sequence[tuple[Tone, int]]
 
 
-Span: TypeAlias = str | Code | Strong | Mark | Link | Tally
+Span: TypeAlias = str | Code | Strong | Mark | Link | Anchor | Tally
 Spans: TypeAlias = Span | Sequence[Span]
 """A line: one span, or several, put together as they are (blanks between them are given)."""
 Cell: TypeAlias = Spans | int | None
@@ -161,7 +170,7 @@ class Column:
     """A column of a table.
 
     A `flexible` one is cut where the line has no room for all of it. Neighbours of the same `group` have its words
-    above their titles. `hint` is a longer title.
+    above their titles. `hint` is a longer title. One of more `detail` than is shown is left out.
     """
 
     title: str | Code
@@ -169,6 +178,7 @@ class Column:
     flexible: bool = False
     group: str = ""
     hint: str = ""
+    detail: Detail = Detail.LEAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,9 +252,12 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Chart(Block):
-    """A picture, the sentence below it, and the blocks that stand in its place where a format draws none."""
+    """A picture, the sentence below it, and the blocks that stand in its place where a format draws none.
 
-    data: Bars | CurveChart | DistributionChart | TimelineChart
+    A table of marks is a picture, too; the sentence, which says what they mean, stands above it.
+    """
+
+    data: Bars | CurveChart | DistributionChart | TimelineChart | Table
     sentence: Spans = ""
     instead: Blocks = ()
 
@@ -382,7 +395,7 @@ def spans_of(cell: Cell) -> Sequence[Span]:
         return ()
     if isinstance(cell, int):
         return (f"{cell:,}",)
-    return (cell,) if isinstance(cell, str | Code | Strong | Mark | Link | Tally) else cell
+    return (cell,) if isinstance(cell, Span) else cell
 
 
 def plain(spans: Cell) -> str:
@@ -401,6 +414,8 @@ def plain_span(span: Span) -> str:
             return plain_span(content)
         case Mark(words, tone, small):
             return SIGNS[tone] if small else words
+        case Anchor(_, text):
+            return text
         case Tally(_, counts):
             return ", ".join(f"{count:,} {tone}" for tone, count in counts if count) or "nothing"
 
@@ -409,9 +424,23 @@ SIGNS = {Tone.PASS: "+", Tone.FAIL: "-", Tone.INCOMPLETE: "?", Tone.FLAKY: "~", 
 """Small marks in formats of plain text."""
 
 
-def is_shown(block: Block, most: Detail) -> bool:
-    """Whether a reader of that much detail sees a block."""
-    return block.detail <= most
+def is_shown(one: Block | Column, most: Detail) -> bool:
+    """Whether a reader of that much detail sees a block or a column."""
+    return one.detail <= most
+
+
+def shown_columns(table: Table, most: Detail) -> Table:
+    """The table with the columns that such a reader sees."""
+    if all(is_shown(one, most) for one in table.columns):
+        return table
+    kept = [is_shown(one, most) for one in table.columns]
+    return replace(table, columns=list(compress(table.columns, kept)), cut=replace(table.cut, total=total_of(table)),
+                   rows=lambda: (list(compress(row, kept)) for row in made(table.rows)))
+
+
+def total_of(table: Table) -> int | None:
+    """How many rows it has; None where only making them tells."""
+    return table.cut.total if callable(table.rows) else len(table.rows)
 
 
 def cut_rows(rows: Many[Item], cut: Cut) -> tuple[Iterator[Item], int]:
