@@ -16,7 +16,7 @@ are incomplete (unless --allow-incomplete); with --strict, also if any case that
 not there any more. Lost cases are always listed. A fall whose p is not below --alpha, or that incomplete trials leave
 open, is "accepted, but not shown to be as good", and so is a candidate that lacks cases of the base; where too few
 cases differ for any such p, or incomplete trials could undo the fall, it is "not decided". Both are exit code 0: where
-few cases differ, use --strict.
+few cases differ, use --strict. The first line is the verdict, the last ones are the reason of the exit code.
 
 exit codes: 0 done, 1 the candidate is refused, 2 bad flags or files, a task that cannot be used, or runs that cannot
 be compared, 3 the surroundings (no server, another digest, disk full, log in use), 130 and 143 after a signal,

@@ -5,14 +5,16 @@ In a pair, the run given first is the base and the other the candidate; a differ
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Literal
 
-from benchkit.reports.latency_ratio import LatencyRatio, latency_ratios
-from benchkit.reports.pair_warnings import few_differing, one_log, pair_warnings
+from benchkit.basics.texts import count_of, verb_for
+from benchkit.recordings.run_record import RunRecord
+from benchkit.reports.figures import probability
+from benchkit.reports.latency_ratio import LatencyRatio, latency_ratios, machines_differ
 from benchkit.reports.paired_cases import (
     CaseDifference,
     Incompatibility,
@@ -28,6 +30,7 @@ from benchkit.statistics.intervals import Interval, open_plus_two, paired_plus_t
 from benchkit.statistics.paired import (
     ALPHA,
     difference_bounds,
+    fewest_differing,
     has_uneven_trials,
     mean,
     mirrored_p,
@@ -154,8 +157,8 @@ class Comparison:
 class Pair:
     """Two runs by their places in the list of runs.
 
-    Either there are obstacles, or a comparison, its p of a finding after Holm over all compared pairs, and the smallest
-    that one could have been with as many differing cases.
+    Either there are incompatibilities, or a comparison, its p of a finding after Holm over all compared pairs, and the
+    smallest that one could have been with as many differing cases.
     """
 
     base: int
@@ -199,31 +202,30 @@ def labels_of(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def compare(base: RunReport, candidate: RunReport, margin: Fraction | None = None) -> Comparison:
-    """Compare two runs between which there is no obstacle."""
+    """Compare two runs that nothing keeps from being compared."""
     cases = case_differences(base.cases, candidate.cases)
     counts = [case.counts for case in cases]
-    known = [(case, case.difference) for case in cases if case.difference is not None]
-    differences = [difference for _, difference in known]
-    interval, bounds = paired_plus_two(differences), difference_bounds(counts)
+    known = [case for case in cases if case.difference is not None]
+    differences = [case.difference for case in known if case.difference is not None]
+    interval, bounds, p = paired_plus_two(differences), difference_bounds(counts), paired_p(counts)
     is_incomplete = any(pair.first.incomplete or pair.second.incomplete for pair in counts)
     ends = [(one.low, one.high) for one in (pair.open_difference for pair in counts)]
     around = open_plus_two(ends) if is_incomplete else interval
-    p, ids = paired_p(counts), [case.id for case in cases]
-    repeat = repeat_of(base.record, candidate.record, cases) if is_repeat(base.record, candidate.record) else None
-    return Comparison(
+    is_same_system = is_repeat(base.record, candidate.record)
+    found = Comparison(
         cases=cases, only_base=only_in(base.cases, candidate.cases),
         only_candidate=only_in(candidate.cases, base.cases),
         gone=only_in([row for row in base.cases if row.passed_every_time], candidate.cases),
-        base_rate=mean([Fraction(case.base.passed, case.base.n) for case, _ in known]),
-        candidate_rate=mean([Fraction(case.candidate.passed, case.candidate.n) for case, _ in known]),
+        base_rate=mean([Fraction(case.base.passed, case.base.n) for case in known]),
+        candidate_rate=mean([Fraction(case.candidate.passed, case.candidate.n) for case in known]),
         difference=mean(differences), interval=interval, open_interval=around, p=p,
         sign_flip=sign_flip_p(differences) if has_uneven_trials(counts) else p,
         p_worst=worst_paired_p(counts) if is_incomplete else p, smallest_p=smallest_sign_flip_p(differences),
         bounds=bounds, robust=_side(robust_winner(bounds)), margin=margin,
         same_within_margin=None if margin is None else bool(differences) and same_within(around, margin),
-        latency=latency_ratios(base, candidate, ids),
-        repeat=repeat,
-        warnings=(*one_log(repeat), *pair_warnings(base.record, candidate.record, cases, p, interval)))
+        latency=latency_ratios(base, candidate, [case.id for case in cases]),
+        repeat=repeat_of(base.record, candidate.record, cases) if is_same_system else None, warnings=())
+    return replace(found, warnings=tuple(_warnings(base.record, candidate.record, found)))
 
 
 def _side(winner: Literal["first", "second"] | None) -> Literal["base", "candidate"] | None:
@@ -248,8 +250,7 @@ def _with_holm(pairs: Sequence[Pair]) -> list[Pair]:
 
 def _adjusted(pair: Pair, comparison: Comparison, p_values: Sequence[Fraction], place: int, p: Fraction) -> Pair:
     smallest = holm([*p_values[:place], comparison.smallest_p, *p_values[place + 1:]])[place]
-    warnings = (*few_differing(comparison.compared, comparison.differing, smallest, len(p_values)),
-                *comparison.warnings)
+    warnings = (*_few_differing(comparison, smallest, len(p_values)), *comparison.warnings)
     return replace(pair, comparison=replace(comparison, warnings=warnings), adjusted_p=p, smallest_adjusted_p=smallest)
 
 
@@ -260,3 +261,36 @@ def _rank(place: int, pairs: Sequence[Pair]) -> RankSet | None:
              if pair.comparison is not None and pair.adjusted_p is not None]
     names = sorted({name for test in tests for name in (test.first, test.second)})
     return rank_sets(names, tests, float(ALPHA))[str(place)] if tests else None
+
+
+def _few_differing(found: Comparison, smallest_p: Fraction, tests: int) -> Iterator[ReportWarning]:
+    """Where too few cases differ for any p below 5 %; `smallest_p` is after Holm over so many tests."""
+    if smallest_p >= ALPHA:
+        holm = f" after Holm over {tests} pairs" if tests > 1 else ""
+        yield ReportWarning("few-differing-cases", (
+            f"{found.differing:,} of {count_of(found.compared, 'compared case')} "
+            f"{verb_for(found.differing, found.compared, 'differs', 'differ')}, and p{holm} cannot be smaller than "
+            f"{probability(smallest_p)} with so few: this test cannot decide at 5 % before "
+            f"{fewest_differing(ALPHA / tests)} differ"))
+
+
+def _warnings(base: RunRecord, candidate: RunRecord, found: Comparison) -> Iterator[ReportWarning]:
+    """All reasons to trust a comparison less, but the one that needs the other pairs."""
+    if found.repeat is not None and found.repeat.is_one_log:
+        yield ReportWarning("one-log", (
+            "base and candidate come from one log (the same file, or two run records of it): they hold the same "
+            "trials, so that they agree says nothing of what the system would do again"))
+    if any(found.incomplete) and found.difference and found.robust is None:
+        yield ReportWarning("winner-not-robust", "incomplete trials could turn the difference around")
+    if found.p < ALPHA and found.interval.low <= 0 <= found.interval.high:
+        yield ReportWarning("interval-holds-zero", (
+            f"p is {probability(found.p)}, and yet the interval of the difference holds 0. Both are right: p asks "
+            "whether chance alone explains the cases that were seen, and the interval allows for rare cases that "
+            "nobody saw"))
+    if base.trials != candidate.trials:
+        yield ReportWarning("trials-differ", (
+            f"the base has {count_of(base.trials, 'trial')} of every case, the candidate {candidate.trials:,}: a case "
+            "looks stable more easily in fewer trials"))
+    if machines_differ(base, candidate):
+        yield ReportWarning("machines-differ", (
+            "hardware, processor, platform or server differ: latencies compare machines, too"))

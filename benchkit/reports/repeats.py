@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import blake2b
 from itertools import zip_longest
+from typing import TypeGuard
 
 from benchkit.basics.json_text import canonical
 from benchkit.recordings.digests import TrialOf
@@ -18,10 +19,18 @@ from benchkit.recordings.error_pairs import ErrorPairs, error_pairs
 from benchkit.recordings.run_record import Result, RunRecord
 from benchkit.reports.paired_cases import CaseDifference
 from benchkit.reports.speed import latency_of
-from benchkit.statistics.agreement import Agreement, equal_pairs_share, parting_index
-from benchkit.statistics.paired import label_permutation_p, mean
+from benchkit.statistics.agreement import equal_pairs_share, mean_share, parting_index
+from benchkit.statistics.paired import label_permutation_p
 
 WARMTHS = ("warm", "cold", "cold on one side only")
+
+
+@dataclass(frozen=True, slots=True)
+class EqualCount:
+    """How many were compared, and how many of them are equal."""
+
+    compared: int
+    equal: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +38,8 @@ class Repetition:
     """The trials of one of WARMTHS with an output on both sides: equal ones, and equal verdicts where both have one."""
 
     warmth: str
-    outputs: Agreement[TrialOf]
-    verdicts: Agreement[TrialOf]
+    outputs: EqualCount
+    verdicts: EqualCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,118 +92,68 @@ def repeat_of(base: RunRecord, candidate: RunRecord, cases: Sequence[CaseDiffere
     return count.repeat(label_permutation_p([case.counts for case in cases]), is_one_log)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Place:
-    """Where a trial stands in the order of running: trial 1 of all cases first."""
-
-    trial: int
-    order: int
-    case: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Apart:
-    """A trial whose outputs differ."""
-
-    place: _Place
-    warmth: str
-    base: Result
-    candidate: Result
-
-
-class _AgreementCount:
-    """Counts what both sides have, and keeps the place of the first that is not equal."""
-
-    def __init__(self) -> None:
-        self._first: _Place | None = None
-        self._compared = self._equal = 0
-
-    def take(self, place: _Place, is_equal: bool) -> None:
-        self._compared += 1
-        self._equal += is_equal
-        if not is_equal and (self._first is None or place < self._first):
-            self._first = place
-
-    def agreement(self) -> Agreement[TrialOf]:
-        first = None if self._first is None else TrialOf(self._first.trial, self._first.case)
-        return Agreement(self._compared, self._equal, first)
-
-
-class _WarmOutputs:
-    """The outputs of one case as digests, without those of cold trials."""
-
-    def __init__(self) -> None:
-        self._digests: list[bytes] = []
-
-    def take(self, result: Result) -> None:
-        if not result.cold and result.output is not None:
-            # a lone surrogate is no text of a file, but a run that was just judged may hold one
-            self._digests.append(blake2b(result.output.encode("utf-8", "surrogatepass"), digest_size=16).digest())
-
-    def share(self) -> Fraction | None:
-        return equal_pairs_share(self._digests)
-
-
 class _RepeatCount:
     """Counts the trials of two recordings, case by case."""
 
     def __init__(self) -> None:
-        self._only_base = self._only_candidate = 0
-        self._outputs = {warmth: _AgreementCount() for warmth in WARMTHS}
-        self._verdicts = {warmth: _AgreementCount() for warmth in WARMTHS}
+        self._one_sided = Counter[str]()
+        self._outputs, self._verdicts = Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
         self._errors = Counter[tuple[str | None, str | None]]()
         self._self_base: list[Fraction | None] = []
         self._self_candidate: list[Fraction | None] = []
-        self._apart: _Apart | None = None
+        self._apart: tuple[int, int, Result, Result] | None = None
         self.is_same_trials = True
 
     def take_case(self, order: int, base: Iterable[Result], candidate: Iterable[Result]) -> None:
         """All trials of a case on both sides; `order` is its place among the common cases."""
-        left_outputs, right_outputs = _WarmOutputs(), _WarmOutputs()
+        warm_base, warm_candidate = list[bytes](), list[bytes]()
         for left, right in zip_longest(base, candidate):
-            if left is not None:
-                left_outputs.take(left)
-            if right is not None:
-                right_outputs.take(right)
-            self._take(order, left if _is_run(left) else None, right if _is_run(right) else None)
-        self._self_base.append(left_outputs.share())
-        self._self_candidate.append(right_outputs.share())
+            warm_base += _warm_digest(left)
+            warm_candidate += _warm_digest(right)
+            if _is_run(left) and _is_run(right):
+                self._take_both(order, left, right)
+            else:
+                self._one_sided["base"] += _is_run(left)
+                self._one_sided["candidate"] += _is_run(right)
+        self._self_base.append(equal_pairs_share(warm_base))
+        self._self_candidate.append(equal_pairs_share(warm_candidate))
 
-    def _take(self, order: int, left: Result | None, right: Result | None) -> None:
-        if left is not None and right is not None:
-            self._take_both(_Place(left.trial, order, left.case), left, right)
-        else:
-            self._only_base += left is not None
-            self._only_candidate += right is not None
-
-    def _take_both(self, place: _Place, left: Result, right: Result) -> None:
+    def _take_both(self, order: int, left: Result, right: Result) -> None:
         warmth, errors = _warmth(left, right), (_error(left), _error(right))
         is_equal = left.output == right.output and errors[0] == errors[1]
         if errors == (None, None):
-            self._outputs[warmth].take(place, is_equal)
+            self._outputs[warmth, is_equal] += 1
             self.is_same_trials &= is_equal and (left.verdict, latency_of(left)) == (right.verdict, latency_of(right))
         else:
             self._errors[errors] += 1
         if left.error is None and right.error is None:
-            self._verdicts[warmth].take(place, left.verdict == right.verdict)
-        if not is_equal and (self._apart is None or place < self._apart.place):
-            self._apart = _Apart(place, warmth, left, right)
+            self._verdicts[warmth, left.verdict == right.verdict] += 1
+        # in the order of running: trial 1 of all cases first
+        if not is_equal and (self._apart is None or (left.trial, order) < self._apart[:2]):
+            self._apart = left.trial, order, left, right
 
     def repeat(self, p: Fraction, is_one_log: bool) -> Repeat:
         """What was counted; `p` is that of the within-case permutation of labels."""
-        found = (Repetition(warmth, self._outputs[warmth].agreement(), self._verdicts[warmth].agreement())
-                 for warmth in WARMTHS)
+        found = [Repetition(warmth, _equal(self._outputs, warmth), _equal(self._verdicts, warmth))
+                 for warmth in WARMTHS]
         return Repeat(p, is_one_log, tuple(one for one in found if one.outputs.compared), error_pairs(self._errors),
-                      self._only_base, self._only_candidate,
-                      _mean_of_known(self._self_base), _mean_of_known(self._self_candidate),
-                      None if self._apart is None else _parting(self._apart))
+                      self._one_sided["base"], self._one_sided["candidate"],
+                      mean_share(self._self_base), mean_share(self._self_candidate),
+                      None if self._apart is None else _parting(*self._apart[2:]))
 
 
-def _mean_of_known(shares: Iterable[Fraction | None]) -> Fraction | None:
-    return mean([share for share in shares if share is not None])
+def _equal(counts: Counter[tuple[str, bool]], warmth: str) -> EqualCount:
+    return EqualCount(counts[warmth, True] + counts[warmth, False], counts[warmth, True])
 
 
-def _is_run(result: Result | None) -> bool:
+def _warm_digest(result: Result | None) -> list[bytes]:
+    if result is None or result.cold or result.output is None:
+        return []
+    # a lone surrogate is no text of a file, but a run that was just judged may hold one
+    return [blake2b(result.output.encode("utf-8", "surrogatepass"), digest_size=16).digest()]
+
+
+def _is_run(result: Result | None) -> TypeGuard[Result]:
     return result is not None and (result.error is None or result.error.type != "NotRun")
 
 
@@ -209,9 +168,6 @@ def _warmth(base: Result, candidate: Result) -> str:
     return "cold" if base.cold else "warm"
 
 
-def _parting(apart: _Apart) -> FirstDifferenceFacts:
-    one, other = apart.base.output, apart.candidate.output
-    at = None if one is None or other is None else parting_index(one, other)
-    return FirstDifferenceFacts(
-        TrialOf(apart.place.trial, apart.place.case), apart.warmth, apart.base, apart.candidate, at
-    )
+def _parting(base: Result, candidate: Result) -> FirstDifferenceFacts:
+    at = None if base.output is None or candidate.output is None else parting_index(base.output, candidate.output)
+    return FirstDifferenceFacts(TrialOf(base.trial, base.case), _warmth(base, candidate), base, candidate, at)

@@ -1,5 +1,9 @@
 """The JSON of a report and of its comparisons: the same bytes from the same run records, on any machine.
 
+Figures are rounded half-even to 6 digits from exact values, but never to 0 or 1 where they are neither; what is not
+available is null, never zero. `se` is also null where no case wavered, and `prompt` and `cached` of `tokens` where no
+trial tells them. `comparisons` has one object for each pair of runs, in the order of the runs:
+
     {"base": {"run": 0, "name", "rank": {"best", "worst"} | null}, "candidate": {"run": 1, ...},
      "not_compared": [{"code", "text"}, ...]}                      why not; then nothing else follows
 
@@ -32,10 +36,6 @@ or, with "not_compared": [],
 
 Differences are candidate minus base. A p below 0.1 has 6 digits that count. Ranks are among the runs that a run was
 compared with. `run` is the place in the list of runs.
-
-Figures are rounded half-even to 6 digits from exact values, but never to 0 or 1 where they are neither
-(statistics/figures.py); what is not available is null, never zero. `se` is also null where no case wavered, and
-`prompt` and `cached` of `tokens` where no trial tells them.
 """
 from __future__ import annotations
 
