@@ -11,7 +11,7 @@ from fractions import Fraction
 from benchkit.recordings.run_record import JudgedCase, Result, RunRecord, Totals
 from benchkit.reports.anomalies import Anomalies, AnomalyCount
 from benchkit.reports.failures import Confusion, ConfusionCount, FailureCount, Failures, Unjudged, UnjudgedCount
-from benchkit.reports.figures import number
+from benchkit.reports.figures import number, of, passed_of
 from benchkit.reports.speed import Speed, SpeedCount, latency_of
 from benchkit.statistics.estimators import Counts, State, disagreement, state
 from benchkit.statistics.intervals import Interval, wilson
@@ -158,6 +158,21 @@ def _row(case: CaseTally, interval: Interval) -> CaseRow:
         case.case.id, counts.completed, counts.passed, counts.incomplete,
         interval.low if is_known else None, interval.high if is_known else None,
         disagreement(counts.completed, counts.passed), state(counts), case.marks, case.failures, case.microseconds)
+
+
+def passed_cell(row: CaseRow) -> str:
+    """`7 of 10`, over the judged trials, and how many were not."""
+    return passed_of(row.passed, row.n, row.incomplete)
+
+
+def main_failure(row: CaseRow) -> str:
+    """The explanation most of a case's failures have, or the check, and of how many failed trials it is."""
+    failures = row.failures
+    if failures.reasons:
+        reason = failures.reasons[0]
+        return f"{reason.check}: {reason.text} ({of(reason.count, failures.failed)})"
+    check = max(failures.checks, key=lambda check: check.failed, default=None)
+    return f"{check.name} ({of(check.failed, failures.failed)})" if check else ""
 
 
 def in_state(rows: Iterable[CaseRow], *states: State) -> tuple[CaseRow, ...]:

@@ -34,11 +34,11 @@ from benchkit.render.document import (
     words,
 )
 from benchkit.reports.failures import failed_checks
-from benchkit.reports.figures import each_by_itself, of, passed_of, percent, spread
+from benchkit.reports.figures import each_by_itself, percent, spread
 from benchkit.reports.outputs import OutputPair, expected_line, field_differences, output_pair, parted
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.sections.anchors import MOST_ROWS, Anchors, by_trouble, has_marks
-from benchkit.reports.tally import CaseRow, in_state, never_passed
+from benchkit.reports.tally import CaseRow, in_state, main_failure, never_passed, passed_cell
 from benchkit.statistics.estimators import State
 
 BARS = Cut(30, MOST_ROWS, "case")
@@ -65,11 +65,6 @@ def verdict_mark(result: Result, small: bool = False, to: str = "") -> Mark:
     is_absent = result.error is not None and result.error.type == "NotRun"
     tone = Tone.ABSENT if is_absent else _VERDICTS.get(result.verdict, Tone.INCOMPLETE)
     return Mark(f"{shown_line(result.case, 60)}, trial {result.trial}: {told}" if small else told, tone, small, to)
-
-
-def passed_cell(row: CaseRow) -> str:
-    """`7 of 10`, over the judged trials, and how many were not."""
-    return passed_of(row.passed, row.n, row.incomplete)
 
 
 def case_name(row: CaseRow, to: str = "") -> Link:
@@ -147,16 +142,6 @@ def trouble_table(run: RunReport, title: str, rows: Sequence[CaseRow], cut: Cut)
     return Table("Cases that fail", columns, [
         (Code(row.id), passed_cell(row), Code(expected_line(expected[row.id]), 120), Code(main_failure(row), 120))
         for row in rows], cut)
-
-
-def main_failure(row: CaseRow) -> str:
-    """The explanation most of a case's failures have, or the check, and of how many failed trials it is."""
-    failures = row.failures
-    if failures.reasons:
-        reason = failures.reasons[0]
-        return f"{reason.check}: {reason.text} ({of(reason.count, failures.failed)})"
-    check = max(failures.checks, key=lambda check: check.failed, default=None)
-    return f"{check.name} ({of(check.failed, failures.failed)})" if check else ""
 
 
 def flaky_blocks(run: RunReport, anchors: Anchors) -> Iterator[Block]:

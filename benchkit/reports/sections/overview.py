@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from benchkit.basics.texts import count_of
+from benchkit.basics.texts import count_of, sentence
 from benchkit.pages.curve_chart import Curve, CurveChart
 from benchkit.pages.marks import Tone
 from benchkit.render.document import (
@@ -34,8 +34,6 @@ from benchkit.render.document import (
 )
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures import NOT_AVAILABLE, of, percent, points, points_spread, probability, rate, spread
-from benchkit.reports.page_parts import sentence
-from benchkit.reports.page_rates import OPEN_BANDS, curve_points
 from benchkit.reports.paired_cases import Outcome
 from benchkit.reports.run_report import suite_at
 from benchkit.reports.sections.pairs import (
@@ -46,10 +44,10 @@ from benchkit.reports.sections.pairs import (
     pair_title,
     tone_of,
 )
+from benchkit.reports.sections.rates import OPEN_BANDS, curve_points, rate_bar
 from benchkit.reports.tally import in_state, never_passed
 from benchkit.reports.verdicts import verdict_of
 from benchkit.statistics.estimators import State
-from benchkit.statistics.suites import SuiteMetric
 
 RUNS, PAIRS = Cut(None, 640, "run"), Cut(None, 640, "pair")
 MOST_APART, MOST_VERDICTS = 6, 6
@@ -142,14 +140,9 @@ def _counts(side: SideBySide, anchors: Sequence[str]) -> Table:
 
 
 def _rate_bar(side: SideBySide, place: int, anchors: Sequence[str]) -> Bar:
-    suite, label = side.runs[place].suite, _run(side, place, anchors)
-    metric: SuiteMetric | None = suite[0].hat if suite else None
-    if metric is None:
-        return Bar(label, None, None, None, NOT_AVAILABLE)
-    note, is_open = f"{rate(metric)} %", metric.worst != metric.best
-    value, least, most = (None, float(metric.worst), float(metric.best)) if is_open else (
-        float(metric.worst), None, None)
-    return Bar(label, value, metric.low, metric.high, note, least=least, most=most)
+    found = suite_at(side.runs[place], 1)
+    metric = None if found is None else found.hat
+    return rate_bar(_run(side, place, anchors), metric, NOT_AVAILABLE if metric is None else f"{rate(metric)} %")
 
 
 def _verdicts(side: SideBySide) -> Iterator[Block]:

@@ -25,7 +25,8 @@ from benchkit.reports.figures import percent, spread
 from benchkit.reports.outputs import AnswerGroup, answer_groups, value_text
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.sections.anchors import LONGEST_TEXT, Anchors
-from benchkit.reports.sections.cases import passed_cell, state_mark, verdict_mark
+from benchkit.reports.sections.cases import state_mark, verdict_mark
+from benchkit.reports.tally import passed_cell
 
 MOST_CHECKS = 30
 _ELSEWHERE = (Code("python3 report.py RUN --case ID"), " prints every output of a case, whole.")
@@ -35,8 +36,8 @@ def detail_blocks(run: RunReport, anchors: Anchors) -> Iterator[Block]:
     """A folded block for each case that has details on a page."""
     cases = len(run.cases)
     if len(anchors.detailed) < cases:
-        yield words(f"Details of {len(anchors.detailed):,} of {count_of(cases, 'case')}: those that fail or are open come "
-                    "before all others. ", *_ELSEWHERE)
+        yield words(f"Details of {len(anchors.detailed):,} of {count_of(cases, 'case')}: those that fail or are open "
+                    "come before all others. ", *_ELSEWHERE)
     if anchors.most_characters < LONGEST_TEXT:
         yield words(f"Texts are cut behind {anchors.most_characters:,} characters, so that the page stays small. ",
                     *_ELSEWHERE)
@@ -58,18 +59,16 @@ def _detailed_blocks(run: RunReport, place: int, anchors: Anchors) -> Iterator[B
         yield quiet(f"Other outcomes, in {count_of(detailed.hidden, 'trial')}, are not shown.")
 
 
-def case_section(run: RunReport, case_id: str) -> Section | None:
-    """All trials of one case, whole, those with the same outcome told once; None where the run has no such case."""
-    place = next((place for place, row in enumerate(run.cases) if row.id == case_id), None)
-    if place is None:
-        return None
+def case_section(run: RunReport, case_id: str) -> Section:
+    """All trials of one case, whole, those with the same outcome told once. Raises KeyError for an id of no case."""
+    place = {row.id: place for place, row in enumerate(run.cases)}[case_id]
     return Section("case", (Code(case_id), ": ", state_mark(run.cases[place])), partial(_case_blocks, run, place))
 
 
 def _case_blocks(run: RunReport, place: int) -> Iterator[Block]:
     row, tags = run.cases[place], run.record.cases[place].tags
-    yield words(Code(run.record.system, 400), f" passed {passed_cell(row)} (95 %: {spread(row.low, row.high)}); two fresh "
-                f"trials differ in {percent(row.disagreement)} %.")
+    yield words(Code(run.record.system, 400), f" passed {passed_cell(row)} (95 %: {spread(row.low, row.high)}); two "
+                f"fresh trials differ in {percent(row.disagreement)} %.")
     if tags:
         yield words("Tags: ", *listed(map(Code, tags)))
     yield from _asked(run, place, None)
