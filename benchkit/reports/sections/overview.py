@@ -34,7 +34,6 @@ from benchkit.render.document import (
 )
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures import NOT_AVAILABLE, of, percent, points, points_spread, probability, rate, spread
-from benchkit.reports.page_parts import sentence
 from benchkit.reports.page_rates import OPEN_BANDS, curve_points
 from benchkit.reports.paired_cases import Outcome
 from benchkit.reports.run_report import suite_at
@@ -180,7 +179,7 @@ def _curves(side: SideBySide, k: int) -> Chart:
     is_open = any(run.totals.incomplete for run in side.runs)
     return Chart(CurveChart("pass^k of every run: all of k tries pass",
                             f"At k = {k:,}: {told}{f'; {OPEN_BANDS}' if is_open else ''}", "k, number of tries",
-                            "share of cases", curves), sentence(OPEN_BANDS) if is_open else "")
+                            "share of cases", curves), f"In the picture, {OPEN_BANDS}." if is_open else "")
 
 
 def _differences(side: SideBySide) -> Chart:
