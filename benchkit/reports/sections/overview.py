@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from benchkit.basics.texts import count_of, sentence
+from benchkit.basics.texts import count_of
 from benchkit.pages.curve_chart import Curve, CurveChart
 from benchkit.pages.marks import Tone
 from benchkit.render.document import (
@@ -36,6 +36,7 @@ from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures import NOT_AVAILABLE, of, percent, points, points_spread, probability, rate, spread
 from benchkit.reports.paired_cases import Outcome
 from benchkit.reports.run_report import suite_at
+from benchkit.reports.sections.lead import warning_line
 from benchkit.reports.sections.pairs import (
     CaseAnchor,
     compared_blocks,
@@ -77,7 +78,7 @@ def lead_blocks(side: SideBySide) -> Iterator[Block]:
         total = count_of(sum(len(warnings) for _, warnings in told), "warning")
         yield Callout(Tone.FLAKY, (f"{total}: ", *counts[1:]), [
             block for label, warnings in told for block in (
-                Paragraph(Strong(Code(label))), Bullets([(Code(one.code), f": {one.text}") for one in warnings]))],
+                Paragraph(Strong(Code(label))), Bullets([warning_line(one) for one in warnings]))],
             folded=True, detail=Detail.ALL)
 
 
@@ -140,8 +141,8 @@ def _counts(side: SideBySide, anchors: Sequence[str]) -> Table:
 
 
 def _rate_bar(side: SideBySide, place: int, anchors: Sequence[str]) -> Bar:
-    found = suite_at(side.runs[place], 1)
-    metric = None if found is None else found.hat
+    suite = side.runs[place].suite
+    metric = suite[0].hat if suite else None
     return rate_bar(_run(side, place, anchors), metric, NOT_AVAILABLE if metric is None else f"{rate(metric)} %")
 
 
@@ -173,7 +174,7 @@ def _curves(side: SideBySide, k: int) -> Chart:
     is_open = any(run.totals.incomplete for run in side.runs)
     return Chart(CurveChart("pass^k of every run: all of k tries pass",
                             f"At k = {k:,}: {told}{f'; {OPEN_BANDS}' if is_open else ''}", "k, number of tries",
-                            "share of cases", curves), sentence(OPEN_BANDS) if is_open else "")
+                            "share of cases", curves), f"In the picture, {OPEN_BANDS}." if is_open else "")
 
 
 def _differences(side: SideBySide) -> Chart:
