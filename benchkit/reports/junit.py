@@ -17,8 +17,7 @@ from benchkit.reports.figures import of, rate, spread
 from benchkit.reports.latency_ratio import ending_of, hardware_of
 from benchkit.reports.outputs import expected_line
 from benchkit.reports.run_report import RunReport
-from benchkit.reports.tally import CaseRow
-from benchkit.reports.text_cases import main_failure
+from benchkit.reports.tally import CaseRow, main_failure
 from benchkit.statistics.suites import SuiteMetric
 
 FAILURE, ERROR = "failure", "error"

@@ -11,7 +11,7 @@ from fractions import Fraction
 from benchkit.recordings.run_record import JudgedCase, Result, RunRecord, Totals
 from benchkit.reports.anomalies import Anomalies, AnomalyCount
 from benchkit.reports.failures import Confusion, ConfusionCount, FailureCount, Failures, Unjudged, UnjudgedCount
-from benchkit.reports.figures import number
+from benchkit.reports.figures import number, of, passed_of
 from benchkit.reports.speed import Speed, SpeedCount, latency_of
 from benchkit.statistics.estimators import Counts, State, disagreement, state
 from benchkit.statistics.intervals import Interval, wilson
@@ -138,6 +138,21 @@ class CaseRow:
     def unevenness(self) -> float:
         """From 0, where half of the judged trials passed, to 1, where all or none did; 0 without one."""
         return abs(2 * self.passed - self.n) / self.n if self.n else 0.0
+
+
+def passed_cell(row: CaseRow) -> str:
+    """`7 of 10`, over the judged trials, and how many were not."""
+    return passed_of(row.passed, row.n, row.incomplete)
+
+
+def main_failure(row: CaseRow) -> str:
+    """The explanation most of a case's failures have, or the check, and of how many failed trials it is."""
+    failures = row.failures
+    if failures.reasons:
+        reason = failures.reasons[0]
+        return f"{reason.check}: {reason.text} ({of(reason.count, failures.failed)})"
+    check = max(failures.checks, key=lambda check: check.failed, default=None)
+    return f"{check.name} ({of(check.failed, failures.failed)})" if check else ""
 
 
 def case_rows(cases: Iterable[CaseTally]) -> tuple[CaseRow, ...]:

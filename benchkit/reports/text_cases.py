@@ -5,10 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from benchkit.basics.texts import count_of
 from benchkit.reports.columns import INDENT, Column, left, right, table, wrapped
-from benchkit.reports.figures import each_by_itself, of, passed_of, percent, spread
+from benchkit.reports.figures import each_by_itself, percent, spread
 from benchkit.reports.paint import Paint
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.tally import CaseRow, in_state, never_passed
+from benchkit.reports.tally import main_failure as main_failure
+from benchkit.reports.tally import passed_cell as passed_cell
 from benchkit.statistics.estimators import State
 
 MOST_MARKS = 20
@@ -40,11 +42,6 @@ def _case_row(row: CaseRow, has_marks: bool) -> list[str]:
     return [row.id, passed_cell(row), *marks, spread(row.low, row.high), percent(row.disagreement), str(row.state)]
 
 
-def passed_cell(row: CaseRow) -> str:
-    """`7 of 10`, over the judged trials, and how many were not."""
-    return passed_of(row.passed, row.n, row.incomplete)
-
-
 def flaky_lines(run: RunReport) -> Iterator[str]:
     """The cases that passed and failed, those that may, and what fails in them."""
     yield from _trouble(in_state(run.cases, State.FLAKY), f"no case of {run.coverage.cases:,} both passed and failed")
@@ -64,13 +61,3 @@ def _trouble(rows: Sequence[CaseRow], none: str) -> Iterable[str]:
         return [INDENT + none]
     return table([left("case", flexible=True), left("passed"), left("fails most often by", flexible=True)],
                  ([row.id, passed_cell(row), main_failure(row)] for row in rows))
-
-
-def main_failure(row: CaseRow) -> str:
-    """The explanation most of a case's failures have, or the check, and of how many failed trials it is."""
-    failures = row.failures
-    if failures.reasons:
-        reason = failures.reasons[0]
-        return f"{reason.check}: {reason.text} ({of(reason.count, failures.failed)})"
-    check = max(failures.checks, key=lambda check: check.failed, default=None)
-    return f"{check.name} ({of(check.failed, failures.failed)})" if check else ""

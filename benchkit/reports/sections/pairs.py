@@ -34,7 +34,7 @@ from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures import points
 from benchkit.reports.paired_cases import CaseDifference, Outcome
 from benchkit.reports.sections.pair_numbers import MOST_NAMED, cut_short, number_blocks
-from benchkit.reports.text_cases import passed_cell
+from benchkit.reports.tally import passed_cell
 from benchkit.reports.verdicts import LONGEST_LABEL, Finding, verdict_of
 from benchkit.reports.warnings import ReportWarning
 
