@@ -172,7 +172,7 @@ class Refused(AtTwo):
 class OneGoes(AtTwo):
     def setUp(self) -> None:
         super().setUp()
-        self.enterContext(mock.patch("benchkit.network.asking.REFUSED_WAITS_S", (0.02,)))
+        self.enterContext(mock.patch("benchkit.network.retry.REFUSED_WAITS_S", (0.02,)))
 
     def dies(self, server: FakeOllama, at: int) -> None:
         """The server is stopped when its request of this number arrives."""

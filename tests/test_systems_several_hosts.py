@@ -13,7 +13,7 @@ from typing import Any
 from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.errors import EnvironmentFailure, Interrupted, NoServer, TrialError, Unusable
 from benchkit.basics.values import Reply, Request
-from benchkit.network.host import address_of
+from benchkit.network.address import address_of
 from benchkit.systems.several_hosts import Place, SeveralHosts, on_several_hosts
 from benchkit.systems.system import Loaded, SystemOptions
 from tests.commands import HANGS_S

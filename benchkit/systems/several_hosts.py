@@ -20,7 +20,7 @@ from benchkit.basics.errors import EnvironmentFailure, TrialError, Unusable
 from benchkit.basics.fields import differences
 from benchkit.basics.json_text import canonical
 from benchkit.basics.values import JSON, Reply, Request
-from benchkit.network.host import DEFAULT_PORT, Address, address_of
+from benchkit.network.address import DEFAULT_PORT, Address, address_of
 from benchkit.systems.loading import load_system, split_name
 from benchkit.systems.system import Loaded, System, SystemOptions
 
