@@ -21,7 +21,7 @@ from benchkit.reports.figures import distance, of, points, probability
 from benchkit.reports.outputs import expected_line
 from benchkit.reports.tally import CaseRow
 from benchkit.reports.text_cases import main_failure
-from benchkit.statistics.paired import has_uneven_trials, mean, paired_p, smallest_sign_flip_p, worst_paired_p
+from benchkit.statistics.permutation import has_uneven_trials, mean, paired_p, smallest_sign_flip_p, worst_paired_p
 
 FAILURE, ERROR = "failure", "error"
 MOST_QUOTED = 3

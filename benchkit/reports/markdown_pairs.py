@@ -8,6 +8,7 @@ from benchkit.pages.markdown import Markdown, bullets, code, folded, heading, pa
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures import (
     NOT_AVAILABLE,
+    about_words,
     distance,
     number,
     percent,
@@ -66,7 +67,8 @@ def pairs_part(beside: SideBySide, room: Room) -> Iterator[Markdown]:
         yield paragraph(own(
             "Means of `pass^1` over the cases in which both judged a trial; difference: points, candidate minus base; "
             "p: exact sign-flip test, or exchanging trials within each case where that is larger and the numbers of "
-            "judged trials differ; Holm: the largest as incomplete trials go, corrected for "
+            f"judged trials differ{about_words(p for pair, found in compared for p in (found.p, pair.adjusted_p))}; "
+            "Holm: the largest as incomplete trials go, corrected for "
             f"{count_of(beside.tests, 'pair')}; "
             "regression: a case that passed every time and does not any more."))
     for pair, found in compared[:room.told]:

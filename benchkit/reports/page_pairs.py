@@ -11,7 +11,7 @@ from benchkit.pages.parts import bullets, callout, folded_callout, link, paragra
 from benchkit.pages.row_chart import Bar, DifferenceRow, RowTitles, bar_chart, difference_chart
 from benchkit.pages.tables import Column, number_column, table
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
-from benchkit.reports.figures import NOT_AVAILABLE, number, of, percent, points, probability, rate, spread
+from benchkit.reports.figures import NOT_AVAILABLE, about_words, number, of, percent, points, probability, rate, spread
 from benchkit.reports.page_lead import warning_list
 from benchkit.reports.page_parts import line, name, quiet, rate_bar, rate_percent, sentence
 from benchkit.reports.page_rates import OPEN_BANDS, curve_points
@@ -138,7 +138,7 @@ def _differences(side: SideBySide) -> Iterator[Html]:
     yield from difference_chart(titles, rows)
     yield quiet("Right of the middle the candidate is better. p: exact sign-flip test, with incomplete trials against "
                 "who is ahead; or exchanging trials within each case where that is larger and the numbers of judged "
-                "trials differ.")
+                f"trials differ{about_words(pair.adjusted_p for pair in side.pairs)}.")
 
 
 def _difference(side: SideBySide, number: int, pair: Pair, found: Comparison) -> DifferenceRow:

@@ -13,7 +13,7 @@ from benchkit.reports.paired_cases import CaseDifference
 from benchkit.reports.repeats import Repeat
 from benchkit.reports.warnings import ReportWarning
 from benchkit.statistics.intervals import Interval
-from benchkit.statistics.paired import (
+from benchkit.statistics.permutation import (
     ALPHA,
     FEWEST_DIFFERING_CASES,
     difference_bounds,

@@ -12,6 +12,7 @@ from benchkit.basics.texts import as_given, count_of, shown_line, verb_for, word
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures import (
     NOT_AVAILABLE,
+    about_words,
     distance,
     latency,
     percent,
@@ -23,7 +24,8 @@ from benchkit.reports.figures import (
 )
 from benchkit.reports.latency_ratio import NOT_SAID, LatencyRatio, measured_on, median_of
 from benchkit.reports.repeats import FirstDifferenceFacts, Repeat
-from benchkit.statistics.paired import ALPHA
+from benchkit.statistics.lattice_sums import About
+from benchkit.statistics.permutation import ALPHA
 
 LONGEST_LABEL = 40
 
@@ -182,7 +184,7 @@ def p_text(comparison: Comparison) -> str:
                  f"trials differ ({probability(comparison.sign_flip)} by sign-flip, which needs equal ones)")
     if comparison.p_worst > comparison.p:
         found += f", up to {probability(comparison.p_worst)} as incomplete trials go"
-    return found
+    return found + about_words((comparison.p, comparison.sign_flip, comparison.p_worst))
 
 
 def regression_facts(comparison: Comparison, most: int | None = None) -> Iterator[Fact]:
@@ -193,7 +195,7 @@ def regression_facts(comparison: Comparison, most: int | None = None) -> Iterato
                           f"{verb_for(fallen, before, 'does', 'do')} not any more")
     if p is not None and fallen + comparison.progressed:
         yield "", (f"{fallen:,} stopped passing every time, {comparison.progressed:,} began to: p "
-                            f"{probability(p)} by the exact sign test")
+                            f"{probability(p)} by the {'' if isinstance(p, About) else 'exact '}sign test")
     if may:
         yield "", (f"{count_of(len(may), 'case')} may have regressed: not all trials were judged: "
                              f"{listed((case.id for case in may), most)}")

@@ -18,8 +18,8 @@ from benchkit.recordings.error_pairs import ErrorPairs, error_pairs
 from benchkit.recordings.run_record import Result, RunRecord
 from benchkit.reports.paired_cases import CaseDifference
 from benchkit.reports.speed import latency_of
-from benchkit.statistics.agreement import Agreement, equal_pairs_share, parting_index
-from benchkit.statistics.paired import label_permutation_p, mean
+from benchkit.statistics.estimators import Agreement, equal_pairs_share, parting_index
+from benchkit.statistics.permutation import label_permutation_p, mean
 
 WARMTHS = ("warm", "cold", "cold on one side only")
 
