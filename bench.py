@@ -314,7 +314,7 @@ def show(order: "Workload", task: "Task", cases: str, ended: "Ended") -> None:
     from benchkit.recordings.replay import Circumstances, judge_recording
     from benchkit.recordings.recording import MOST_HELD, keep_recording
     from benchkit.reports.run_report import report_of
-    from benchkit.reports.text import first_screen
+    from benchkit.reports.documents import first_screen
     from benchkit.running.summary import ending
     from benchkit.running.workload import environment
     from benchkit.running.summary import status_of

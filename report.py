@@ -3,6 +3,7 @@
 
     python3 report.py runs/keywords.json                          the report of one run, as text
     python3 report.py runs/a.json runs/b.json --out report.json   of several, every pair compared; and as JSON
+    python3 report.py runs/keywords.json --full                   all of it, not only what comes first
     python3 report.py runs/keywords.json --case ID                all trials of one case, output by output
     python3 report.py runs/keywords.json --html report.html       a page to look at: figures, and every trial
     python3 report.py runs/keywords.json --markdown report.md     for a pull request or a job summary
@@ -36,11 +37,11 @@ except MemoryError:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import TextIO
 
     from benchkit.reports.comparison import SideBySide
-    from benchkit.reports.paint import Paint
+    from benchkit.render.paint import Paint
     from benchkit.reports.run_report import RunReport
 
 
@@ -58,6 +59,7 @@ def parser() -> cli.Parser:
     flags.add_argument("--csv", metavar="FILE", help="write all trials as CSV, too")
     flags.add_argument("--margin", type=cli.fraction, metavar="SHARE",
                        help="say of each pair of runs whether they are the same within this (.05: 5 points)")
+    flags.add_argument("--full", action="store_true", help="print all of the report, not only what comes first")
     flags.add_argument("--case", metavar="ID", help="show all trials of this case, in place of the report")
     return flags
 
@@ -70,17 +72,18 @@ def main(argv: "list[str] | None" = None) -> int:
 
 def report(options: argparse.Namespace) -> int:
     """Read the runs, write what was asked for, print the text."""
-    from benchkit.reports.text import text_report
+    from benchkit.reports.documents import text_report
     given = {flag: getattr(options, flag.lstrip("-")) for flag in OUTPUT_FLAGS}
     outputs = {flag: path for flag, path in given.items() if path is not None}
     refuse_outputs(outputs, options.runs)
     runs = reports_of(options.runs)
     side = compared(runs, options.margin)
     paint = paint_for(sys.stdout)
-    text = text_report(runs, paint, side) if options.case is None else case_texts(runs, options.case, paint)
-    write_files(outputs, runs, side)
+    lines = list(text_report(side, paint, options.full) if options.case is None else
+                 case_lines(runs, options.case, paint))
+    write_files(outputs, side)
     # line by line: an unbuffered stdout takes a part of one large write for the whole when its reader leaves
-    sys.stdout.writelines(text.splitlines(keepends=True))
+    sys.stdout.writelines(lines)
     return cli.DONE
 
 
@@ -104,37 +107,35 @@ def reports_of(paths: "Sequence[str]") -> "list[RunReport]":
     return [report_of(read_run_record(Path(path)), Path(path).stem) for path in paths]
 
 
-def compared(runs: "Sequence[RunReport]", margin: "float | None") -> "SideBySide | None":
-    """Every pair of several runs; None for a single one. Raises Unusable for a margin without a pair."""
+def compared(runs: "Sequence[RunReport]", margin: "float | None") -> "SideBySide":
+    """The runs, and every pair of them compared. Raises Unusable for a margin without a pair."""
     from fractions import Fraction
 
     from benchkit.basics.errors import Unusable
     from benchkit.reports.comparison import side_by_side
-    if len(runs) > 1:
-        # the number as it was typed, not the float nearest to it
-        return side_by_side(runs, None if margin is None else Fraction(repr(margin)))
-    if margin is not None:
+    if margin is not None and len(runs) < 2:
         raise Unusable("--margin: it says when two runs are the same; give at least two")
-    return None
+    # the number as it was typed, not the float nearest to it
+    return side_by_side(runs, None if margin is None else Fraction(repr(margin)))
 
 
-def write_files(outputs: "Mapping[str, str]", runs: "Sequence[RunReport]", side: "SideBySide | None") -> None:
+def write_files(outputs: "Mapping[str, str]", side: "SideBySide") -> None:
     """The files that were asked for, each whole or not at all; a line on stderr names each."""
     if outputs:
         from benchkit.disk.whole_files import write_whole
-        from benchkit.reports.files import FORMATS, Contents
+        from benchkit.reports.files import FORMATS
         for flag, path in outputs.items():
-            write_whole(path, FORMATS[flag].render(Contents(runs, side)))
+            write_whole(path, FORMATS[flag].render(side))
             cli.say(f"written: {path} ({FORMATS[flag].kind})")
 
 
-def case_texts(runs: "Sequence[RunReport]", case_id: str, paint: "Paint") -> str:
+def case_lines(runs: "Sequence[RunReport]", case_id: str, paint: "Paint") -> "Iterator[str]":
     """All trials of a case in every run that has it. Raises Unusable, naming the nearest ids, if none does."""
-    from benchkit.reports.text_case import case_text
+    from benchkit.reports.documents import case_report
     having = [run for run in runs if any(row.id == case_id for row in run.cases)]
     if not having:
         raise_no_such_case(runs, case_id)
-    return "\n\n".join(case_text(run, case_id, paint) for run in having)
+    return case_report(having, case_id, paint)
 
 
 def raise_no_such_case(runs: "Sequence[RunReport]", case_id: str) -> None:
@@ -149,7 +150,7 @@ def raise_no_such_case(runs: "Sequence[RunReport]", case_id: str) -> None:
 
 def paint_for(stream: "TextIO") -> "Paint":
     """Colour where a person reads a terminal and did not ask for none."""
-    from benchkit.reports.paint import Paint
+    from benchkit.render.paint import Paint
     is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     return Paint(stream.isatty() and not is_plain)
 

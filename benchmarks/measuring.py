@@ -16,8 +16,8 @@ from pathlib import Path
 from statistics import median
 from typing import TypeVar
 
-from benchkit.reports.columns import left, right
-from benchkit.reports.columns import table as aligned
+from benchkit.render.columns import TextCell, TextColumn
+from benchkit.render.columns import table as aligned
 from benchkit.running.workload import CPUINFO, processor
 
 Found = TypeVar("Found")
@@ -119,5 +119,5 @@ def machine_line(date: str | None = None) -> str:
 
 def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Aligned columns, titles first; the first column stands to the left, figures to the right."""
-    columns = [left(titles[0]), *(right(title) for title in titles[1:])]
-    return "\n".join(aligned(columns, rows))
+    columns = [TextColumn(title, place > 0) for place, title in enumerate(titles)]
+    return "\n".join(aligned(columns, (list(map(TextCell, row)) for row in rows)))

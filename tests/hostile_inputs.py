@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from benchkit.reports.text import text_report
+
 from benchkit.basics.values import JSON
 from benchkit.recordings.converting import recording_of
 from benchkit.recordings.digest_book import entry_of, keep_book, read_book
@@ -21,7 +23,6 @@ from benchkit.recordings.run_record import RunRecord, run_record_bytes, run_reco
 from benchkit.recordings.run_record_reading import read_run_record
 from benchkit.reports.files import FORMATS, Contents
 from benchkit.reports.run_report import report_of
-from benchkit.reports.text import text_report
 from benchkit.running.summary import status_of, status_text
 from benchkit.tasks.task import read_cases
 from benchkit.trial_log.lines import Damage, Line, LinePosition, LoadedLine, StopLine, SystemLine, line_of, place_of

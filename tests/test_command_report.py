@@ -9,10 +9,11 @@ import unittest
 from dataclasses import replace
 from unittest.mock import patch
 
-from benchkit.reports.report_json import report_bytes
-from benchkit.reports.run_report import report_of
 from benchkit.reports.text import text_report
 from benchkit.reports.text_case import case_text
+
+from benchkit.reports.report_json import report_bytes
+from benchkit.reports.run_report import report_of
 from tests.commands import PYTHON, ROOT, Told
 from tests.report_command import ReportCommandTest, call
 from tests.reports_samples import WORKED_SUITE, record

@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+from benchkit.reports.markdown import markdown_report
+
 import report as cli
 from benchkit.reports.comparison import side_by_side
 from benchkit.reports.files import FORMATS
 from benchkit.reports.junit import junit_report
-from benchkit.reports.markdown import markdown_report
 from benchkit.reports.report_json import report_bytes
 from benchkit.reports.run_report import report_of
 from benchkit.reports.trials_csv import trials_csv

@@ -16,6 +16,11 @@ from pathlib import Path
 from typing import ClassVar
 from unittest import mock
 
+from benchkit.reports.markdown import markdown_report
+from benchkit.reports.page import page_report
+from benchkit.reports.text import text_report
+from benchkit.reports.text_case import case_text
+
 from benchkit.basics.texts import shown
 from benchkit.boards.board_markdown import board_markdown
 from benchkit.boards.board_page import board_page
@@ -23,11 +28,7 @@ from benchkit.boards.board_text import ranking_lines
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.comparison import side_by_side
 from benchkit.reports.junit import junit_report
-from benchkit.reports.markdown import markdown_report
-from benchkit.reports.page import page_report
 from benchkit.reports.run_report import RunReport, report_of
-from benchkit.reports.text import text_report
-from benchkit.reports.text_case import case_text
 from benchkit.reports.trials_csv import trials_csv
 from tests.chromium import MISSING, Chromium, OpenedPage
 from tests.corpus import BY_KIND, CORPUS, SCRIPTS, TERMINALS

@@ -5,8 +5,9 @@ import unittest
 from fractions import Fraction
 
 from benchkit.reports.columns import WIDTH, clipped, folded, left, quoted, right, table, width_of, wrapped
-from benchkit.reports.figures import latency, number, of, percent, percent_in_words, seconds, share, spread
 from benchkit.reports.paint import NO_PAINT, Paint
+
+from benchkit.reports.figures import latency, number, of, percent, percent_in_words, seconds, share, spread
 from benchkit.statistics.percentiles import Latency
 
 

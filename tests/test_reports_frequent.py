@@ -5,13 +5,14 @@ import unittest
 from collections import Counter
 from unittest.mock import patch
 
+from benchkit.reports.markdown import markdown_report
+from benchkit.reports.text import text_report
+
 from benchkit.basics.values import ErrorFacts
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.comparison import side_by_side
 from benchkit.reports.failures import MANY_REASONS, MOST_KEPT, Frequent
-from benchkit.reports.markdown import markdown_report
 from benchkit.reports.run_report import report_of
-from benchkit.reports.text import text_report
 from tests.page_runs import Outline, page_of
 from tests.reports_samples import record, with_results
 

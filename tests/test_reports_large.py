@@ -8,13 +8,14 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from unittest.mock import patch
 
+from benchkit.reports.page_run import MOST_DETAILED, MOST_LINES, MOST_RANGES, MOST_WHOLE_TRIALS
+from benchkit.reports.text import text_report
+
 from benchkit.recordings.run_record import Result
 from benchkit.reports.comparison import side_by_side
 from benchkit.reports.files import FORMATS, Contents
-from benchkit.reports.page_run import MOST_DETAILED, MOST_LINES, MOST_RANGES, MOST_WHOLE_TRIALS
 from benchkit.reports.report_json import report_bytes
 from benchkit.reports.run_report import RunReport, report_of
-from benchkit.reports.text import text_report
 from tests.large_runs import large_record, steady_result, uneven_result
 from tests.page_runs import Outline, page_of
 from tests.reports_samples import record

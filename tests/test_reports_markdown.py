@@ -6,11 +6,12 @@ import unittest
 from dataclasses import replace
 from fractions import Fraction
 
+from benchkit.reports.markdown import markdown_report
+
 from benchkit import VERSION
 from benchkit.recordings.pieces import SessionFacts
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.comparison import side_by_side
-from benchkit.reports.markdown import markdown_report
 from benchkit.reports.run_report import report_of
 from tests.hostile_run import HOSTILE, hostile_record
 from tests.markdown_tables import Table, tables, without_code

@@ -7,15 +7,16 @@ import unittest
 from dataclasses import replace
 from fractions import Fraction
 
+from benchkit.reports.markdown import markdown_report
+from benchkit.reports.page_rates import curve_points
+from benchkit.reports.text import first_screen, text_report
+from benchkit.reports.text_pairs import side_by_side_text
+
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.comparison import side_by_side
 from benchkit.reports.figures import completed_of_all, rate
 from benchkit.reports.junit import junit_report
-from benchkit.reports.markdown import markdown_report
-from benchkit.reports.page_rates import curve_points
 from benchkit.reports.run_report import RunReport, headline_of, report_of
-from benchkit.reports.text import first_screen, text_report
-from benchkit.reports.text_pairs import side_by_side_text
 from benchkit.reports.verdicts import verdict_of
 from benchkit.statistics.suites import SuiteMetric
 from tests.markdown_tables import Table, tables

@@ -4,6 +4,19 @@ from __future__ import annotations
 import unittest
 from dataclasses import replace
 
+from benchkit.reports.page_parts import value_text
+from benchkit.reports.page_run import (
+    LONGEST_TEXT,
+    MOST_DETAILED,
+    MOST_GROUPS,
+    MOST_LINES,
+    SHORTEST_TEXT,
+    RunOnPage,
+    most_characters,
+    places_by_trouble,
+    runs_on_page,
+)
+
 from benchkit.basics.values import JSON
 from benchkit.pages.escaping import html_text
 from benchkit.recordings.run_record import Result, RunRecord
@@ -16,18 +29,6 @@ from benchkit.reports.outputs import (
     field_differences,
     output_pair,
     parted,
-)
-from benchkit.reports.page_parts import value_text
-from benchkit.reports.page_run import (
-    LONGEST_TEXT,
-    MOST_DETAILED,
-    MOST_GROUPS,
-    MOST_LINES,
-    SHORTEST_TEXT,
-    RunOnPage,
-    most_characters,
-    places_by_trouble,
-    runs_on_page,
 )
 from benchkit.reports.run_report import report_of
 from tests.reports_samples import record, result

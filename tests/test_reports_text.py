@@ -5,13 +5,14 @@ import re
 import unittest
 from dataclasses import replace
 
-from benchkit.basics.values import JSON, ErrorFacts
-from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.columns import WIDTH, width_of
 from benchkit.reports.paint import Paint
-from benchkit.reports.run_report import headline_of, report_of
 from benchkit.reports.text import first_screen, headline_lines, text_report
 from benchkit.reports.text_case import case_text
+
+from benchkit.basics.values import JSON, ErrorFacts
+from benchkit.recordings.run_record import RunRecord
+from benchkit.reports.run_report import headline_of, report_of
 from tests.reports_samples import SESSION, WORKED_SUITE, case, changed, record, result
 
 HOSTILE = ("\x1b[2J\x1b]0;owned\x07", "</script><img onerror=alert(1)>", "\u202eevil\u202c", "a\r\nb\tc", "| # ``` |",

@@ -4,10 +4,11 @@ from __future__ import annotations
 import unittest
 from collections.abc import Mapping
 
-from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.columns import WIDTH, width_of
-from benchkit.reports.run_report import report_of
 from benchkit.reports.text_flaky import MOST_LINES, MOST_PAIRS, flaky_output_lines
+
+from benchkit.recordings.run_record import RunRecord
+from benchkit.reports.run_report import report_of
 from tests.comparison_samples import with_outputs
 from tests.reports_samples import changed, record
 from tests.test_reports_text import HOSTILE

@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.columns import WIDTH, width_of
-from benchkit.reports.comparison import SideBySide, side_by_side
-from benchkit.reports.figures import points, points_spread, probability, times_as_long
 from benchkit.reports.paint import Paint
-from benchkit.reports.run_report import report_of
 from benchkit.reports.text import text_report
 from benchkit.reports.text_pairs import side_by_side_text
+
+from benchkit.recordings.run_record import RunRecord
+from benchkit.reports.comparison import SideBySide, side_by_side
+from benchkit.reports.figures import points, points_spread, probability, times_as_long
+from benchkit.reports.run_report import report_of
 from benchkit.reports.verdicts import Finding, title_of, verdict_of
 from tests.comparison_samples import BETTER, WORSE, run_of, two_of, with_outputs
 from tests.reports_samples import changed, record

@@ -10,7 +10,7 @@ from benchkit.render.as_markdown import COMMENT, as_markdown
 from benchkit.render.as_text import as_text
 from benchkit.render.document import Block, Code, Detail, Document, Paragraph, Section, Spans
 from benchkit.render.paint import NO_PAINT, Paint
-from benchkit.reports.comparison import SideBySide, side_by_side
+from benchkit.reports.comparison import SideBySide
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.sections import cases, rates
 from benchkit.reports.sections.about import about_blocks, footer
@@ -96,14 +96,6 @@ def first_screen(run: RunReport, paint: Paint = NO_PAINT) -> str:
     return "".join(as_text(Document("", lambda: first_blocks(run), ()), paint))
 
 
-def case_text(run: RunReport, case_id: str, paint: Paint = NO_PAINT) -> str:
-    """One case with all its trials. Raises KeyError where the run has no such case."""
-    section = case_section(run, case_id)
-    if section is None:
-        raise KeyError(case_id)
-    return "".join(as_text(Document("", (), [section]), paint, is_full=True))
-
-
-def report_of_one(run: RunReport) -> SideBySide:
-    """A single run, beside nothing."""
-    return side_by_side([run])
+def case_report(runs: Sequence[RunReport], case_id: str, paint: Paint = NO_PAINT) -> Iterator[str]:
+    """A case with all its trials in each of the runs, line by line. Raises KeyError where a run has no such case."""
+    return as_text(Document("", (), [case_section(run, case_id) for run in runs]), paint, is_full=True)

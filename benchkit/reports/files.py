@@ -2,24 +2,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from benchkit.reports.comparison import SideBySide, side_by_side
+from benchkit.reports.comparison import SideBySide
+from benchkit.reports.documents import markdown_report, page_report
 from benchkit.reports.junit import junit_report
-from benchkit.reports.markdown import markdown_report
-from benchkit.reports.page import page_report
 from benchkit.reports.report_json import report_bytes
-from benchkit.reports.run_report import RunReport
 from benchkit.reports.trials_csv import trials_csv
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """What a report is about; `side` is None for a single run, which is compared with nothing."""
-
-    runs: Sequence[RunReport]
-    side: SideBySide | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,35 +18,20 @@ class Format:
 
     kind: str
     start: re.Pattern[bytes]
-    render: Callable[[Contents], Iterator[bytes]]
+    render: Callable[[SideBySide], Iterator[bytes]]
 
 
-def _json(contents: Contents) -> Iterator[bytes]:
-    yield report_bytes(contents.runs, contents.side)
-
-
-def _html(contents: Contents) -> Iterator[bytes]:
-    return (piece.encode() for piece in page_report(contents.side or side_by_side(contents.runs)))
-
-
-def _markdown(contents: Contents) -> Iterator[bytes]:
-    return (piece.encode() for piece in markdown_report(contents.side or side_by_side(contents.runs)))
-
-
-def _junit(contents: Contents) -> Iterator[bytes]:
-    return (piece.encode() for piece in junit_report(contents.runs))
-
-
-def _csv(contents: Contents) -> Iterator[bytes]:
-    return (line.encode() for line in trials_csv(contents.runs))
+def _text(render: Callable[[SideBySide], Iterator[str]]) -> Callable[[SideBySide], Iterator[bytes]]:
+    return lambda side: (piece.encode() for piece in render(side))
 
 
 _PAGE = re.compile(rb'<!doctype html>\n<html lang="en">\n<head>\n<meta http-equiv="Content-Security-Policy"')
 FORMATS: Mapping[str, Format] = {
-    "--out": Format("report", re.compile(rb'\s*\{\s*"report"\s*:'), _json),
-    "--html": Format("page of a report", _PAGE, _html),
-    "--markdown": Format("report in Markdown", re.compile(rb"## "), _markdown),
-    "--junit": Format("JUnit file of a report", re.compile(rb'<\?xml [^>]*\?>\s*<testsuites name="report"'), _junit),
-    "--csv": Format("CSV of trials", re.compile(rb"run,system,"), _csv),
+    "--out": Format("report", re.compile(rb'\s*\{\s*"report"\s*:'), lambda side: iter([report_bytes(side.runs, side)])),
+    "--html": Format("page of a report", _PAGE, _text(page_report)),
+    "--markdown": Format("report in Markdown", re.compile(rb"## "), _text(markdown_report)),
+    "--junit": Format("JUnit file of a report", re.compile(rb'<\?xml [^>]*\?>\s*<testsuites name="report"'),
+                      _text(lambda side: junit_report(side.runs))),
+    "--csv": Format("CSV of trials", re.compile(rb"run,system,"), _text(lambda side: trials_csv(side.runs))),
 }
 """By the flag of report.py that asks for it."""

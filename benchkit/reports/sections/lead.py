@@ -51,8 +51,9 @@ def first_blocks(run: RunReport) -> Iterator[Block]:
         yield ends_table(run)
     if run.failures.reasons:
         why = f"why, of {count_of(run.failures.failed, 'failed trial')}"
-        yield Table("Why trials failed", [number_column("trials"), flexible_column(why)], [
-            (one.count, Code(f"{one.check}: {one.text}", 120)) for one in run.failures.reasons], Cut(FEW, FEW, "reason"))
+        reasons = [(one.count, Code(f"{one.check}: {one.text}", 120)) for one in run.failures.reasons]
+        yield Table("Why trials failed", [number_column("trials"), flexible_column(why)], reasons,
+                    Cut(FEW, FEW, "reason"))
     rows = _examples(run)
     if rows:
         yield trouble_table(run, "Cases that fail", rows, cut=Cut(), title="for example")
@@ -71,7 +72,7 @@ def headline(run: RunReport) -> Facts:
 def warning_blocks(warnings: Sequence[ReportWarning]) -> Iterator[Callout]:
     """Warnings that must not be overlooked, each with its code; nothing where there are none."""
     if warnings:
-        yield Callout(Tone.FLAKY, count_of(len(warnings), "warning"), [Bullets([warning_line(one) for one in warnings])])
+        yield Callout(Tone.FLAKY, count_of(len(warnings), "warning"), [Bullets(list(map(warning_line, warnings)))])
 
 
 def warning_line(warning: ReportWarning) -> Spans:
@@ -113,7 +114,8 @@ def _incomplete(run: RunReport) -> str:
     coverage = run.coverage
     missing = coverage.planned - coverage.completed
     if not missing:
-        return f"nothing: {all_of(coverage.planned, 'planned trial')} {word_for(coverage.planned, 'was', 'were')} judged"
+        were = word_for(coverage.planned, "was", "were")
+        return f"nothing: {all_of(coverage.planned, 'planned trial')} {were} judged"
     if all(error.type == "NotRun" for error in run.unjudged):
         return f"{of(missing, coverage.planned)} planned trials did not run; {_complete(run)}"
     most_first = sorted(run.unjudged, key=lambda error: -error.count)

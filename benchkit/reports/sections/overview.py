@@ -34,10 +34,9 @@ from benchkit.render.document import (
 )
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures import NOT_AVAILABLE, of, percent, points, points_spread, probability, rate, spread
-from benchkit.reports.page_parts import sentence
-from benchkit.reports.page_rates import OPEN_BANDS, curve_points
 from benchkit.reports.paired_cases import Outcome
 from benchkit.reports.run_report import suite_at
+from benchkit.reports.sections.lead import warning_line
 from benchkit.reports.sections.pairs import (
     CaseAnchor,
     compared_blocks,
@@ -46,10 +45,10 @@ from benchkit.reports.sections.pairs import (
     pair_title,
     tone_of,
 )
+from benchkit.reports.sections.rates import OPEN_BANDS, curve_points, rate_bar
 from benchkit.reports.tally import in_state, never_passed
 from benchkit.reports.verdicts import verdict_of
 from benchkit.statistics.estimators import State
-from benchkit.statistics.suites import SuiteMetric
 
 RUNS, PAIRS = Cut(None, 640, "run"), Cut(None, 640, "pair")
 MOST_APART, MOST_VERDICTS = 6, 6
@@ -79,7 +78,7 @@ def lead_blocks(side: SideBySide) -> Iterator[Block]:
         total = count_of(sum(len(warnings) for _, warnings in told), "warning")
         yield Callout(Tone.FLAKY, (f"{total}: ", *counts[1:]), [
             block for label, warnings in told for block in (
-                Paragraph(Strong(Code(label))), Bullets([(Code(one.code), f": {one.text}") for one in warnings]))],
+                Paragraph(Strong(Code(label))), Bullets([warning_line(one) for one in warnings]))],
             folded=True, detail=Detail.ALL)
 
 
@@ -142,14 +141,9 @@ def _counts(side: SideBySide, anchors: Sequence[str]) -> Table:
 
 
 def _rate_bar(side: SideBySide, place: int, anchors: Sequence[str]) -> Bar:
-    suite, label = side.runs[place].suite, _run(side, place, anchors)
-    metric: SuiteMetric | None = suite[0].hat if suite else None
-    if metric is None:
-        return Bar(label, None, None, None, NOT_AVAILABLE)
-    note, is_open = f"{rate(metric)} %", metric.worst != metric.best
-    value, least, most = (None, float(metric.worst), float(metric.best)) if is_open else (
-        float(metric.worst), None, None)
-    return Bar(label, value, metric.low, metric.high, note, least=least, most=most)
+    suite = side.runs[place].suite
+    metric = suite[0].hat if suite else None
+    return rate_bar(_run(side, place, anchors), metric, NOT_AVAILABLE if metric is None else f"{rate(metric)} %")
 
 
 def _verdicts(side: SideBySide) -> Iterator[Block]:
@@ -180,7 +174,7 @@ def _curves(side: SideBySide, k: int) -> Chart:
     is_open = any(run.totals.incomplete for run in side.runs)
     return Chart(CurveChart("pass^k of every run: all of k tries pass",
                             f"At k = {k:,}: {told}{f'; {OPEN_BANDS}' if is_open else ''}", "k, number of tries",
-                            "share of cases", curves), sentence(OPEN_BANDS) if is_open else "")
+                            "share of cases", curves), f"In the picture, {OPEN_BANDS}." if is_open else "")
 
 
 def _differences(side: SideBySide) -> Chart:

@@ -11,7 +11,6 @@ from benchkit.render.document import (
     Bar,
     Bars,
     Block,
-    Bullets,
     Callout,
     Cell,
     Chart,
@@ -33,10 +32,10 @@ from benchkit.render.document import (
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures import points
 from benchkit.reports.paired_cases import CaseDifference, Outcome
+from benchkit.reports.sections.lead import warning_blocks
 from benchkit.reports.sections.pair_numbers import MOST_NAMED, cut_short, number_blocks
 from benchkit.reports.tally import passed_cell
 from benchkit.reports.verdicts import LONGEST_LABEL, Finding, verdict_of
-from benchkit.reports.warnings import ReportWarning
 
 CaseAnchor: TypeAlias = Callable[[int, str], str]
 """Where a case of a run stands, by the place of the run and the id of the case; empty for nowhere."""
@@ -83,21 +82,15 @@ def compared_blocks(side: SideBySide, case_anchor: CaseAnchor = nowhere) -> Iter
 
 def pair_blocks(side: SideBySide, pair: Pair, case_anchor: CaseAnchor = nowhere, most_tied: int = MOST_NAMED,
                 ) -> Iterator[Block]:
-    """The verdict, the numbers, what to trust less, the cases; with many pairs the verdict comes first of all pairs."""
+    """The verdict, the numbers, what to trust less, the cases; of many pairs the verdict alone is for every reader."""
     verdict, found = verdict_of(side, pair), pair.comparison
     yield Callout(tone_of(verdict.finding), str(verdict.finding).capitalize(), [Paragraph(f"{verdict.text}.")])
     if found is None:
         return
     least = Detail.LEAD if side.tests <= MOST_IN_FULL else Detail.MORE
-    for block in (*number_blocks(side, pair, found), *_warnings(found.warnings), *_changed(pair, found, case_anchor),
-                  *_unchanged(pair, found, case_anchor, most_tied)):
+    for block in (*number_blocks(side, pair, found), *warning_blocks(found.warnings),
+                  *_changed(pair, found, case_anchor), *_unchanged(pair, found, case_anchor, most_tied)):
         yield with_detail(block, max(block.detail, least))
-
-
-def _warnings(warnings: Sequence[ReportWarning]) -> Iterator[Block]:
-    if warnings:
-        yield Callout(Tone.FLAKY, count_of(len(warnings), "warning"),
-                      [Bullets([(Code(one.code), f": {one.text}") for one in warnings])])
 
 
 def _changed(pair: Pair, found: Comparison, case_anchor: CaseAnchor) -> Iterator[Block]:

@@ -56,11 +56,9 @@ def _detailed_blocks(run: RunReport, place: int, anchors: Anchors) -> Iterator[B
         yield quiet(f"Other outcomes, in {count_of(detailed.hidden, 'trial')}, are not shown.")
 
 
-def case_section(run: RunReport, case_id: str) -> Section | None:
-    """All trials of one case, whole, those with the same outcome told once; None where the run has no such case."""
-    place = next((place for place, row in enumerate(run.cases) if row.id == case_id), None)
-    if place is None:
-        return None
+def case_section(run: RunReport, case_id: str) -> Section:
+    """All trials of one case, whole, those with the same outcome told once. Raises KeyError for an id of no case."""
+    place = {row.id: place for place, row in enumerate(run.cases)}[case_id]
     return Section("case", (Code(case_id), ": ", state_mark(run.cases[place])), partial(_case_blocks, run, place))
 
 
