@@ -374,8 +374,8 @@ def draw_again(options: argparse.Namespace) -> int:
     from benchkit.boards.batch_log import unmerged_line
     from benchkit.boards.choosing_batch import questions_of, refuse_blocked, tell_how_chosen
     from benchkit.boards.job_pack import pack_of_batch
-    from benchkit.boards.publish import reasons_not_published
-    from benchkit.boards.finalizing import examine, finalize
+    from benchkit.boards.publish import verified_again
+    from benchkit.boards.finalizing import examine, finalize, rows_that_stand
 
     name = job_at(options.job).name
     found = newest(runs(), name) if options.batch is None else find_batch(runs(), options.batch, name)
@@ -385,16 +385,18 @@ def draw_again(options: argparse.Namespace) -> int:
         tell_how_chosen(runs(), found, Clock(), cli.say)
     refuse_blocked(found)
     pack = pack_of_batch(found, cli.folders())
-    if found.batch.status == PUBLISHED and not options.accept_altered:
-        reasons = reasons_not_published(found, pack)
-        if reasons:
-            return refuse(found, reasons, "its batch.json says so, and that does not hold; nothing was written",
+    is_closed, findings = found.batch.status == PUBLISHED, None
+    if is_closed and not options.accept_altered:
+        done = verified_again(found, pack, rows_that_stand(found, pack))
+        findings = done.findings
+        if done.reasons:
+            return refuse(found, done.reasons, "its batch.json says so, and that does not hold; nothing was written",
                           options)
-    findings = examine(found, pack, questions_of(found, options.accept_altered))
+    findings = findings or examine(found, pack, questions_of(found, options.accept_altered))
     unmerged = unmerged_line(found)
     if unmerged:
         cli.say(unmerged)
-    return show(*finalize(findings, keeps_board=found.batch.status == PUBLISHED), options)
+    return show(*finalize(findings, keeps_board=is_closed), options)
 
 
 def tell_estimate(options: argparse.Namespace) -> int:
@@ -444,14 +446,14 @@ def close_batch(options: argparse.Namespace) -> int:
     """`publish`: verify, judge and close; a refusal is exit code 1 and says why."""
     from benchkit.boards.batch import find_batch
     from benchkit.boards.job_pack import pack_of_job
-    from benchkit.boards.publish import check_publishable, errors_kept, publish, reasons_not_to_publish
+    from benchkit.boards.publish import check_publishable, errors_kept, publish, verified
     from benchkit.boards.recording_batch import BatchRunConfig
     from benchkit.boards.finalizing import finalize
 
     found, context = find_batch(runs(), options.batch), edges_of(options)
     check_publishable(found)
     pack = pack_of_job(found.batch.job, context.folders)
-    reasons = reasons_not_to_publish(found, pack)
+    reasons = verified(found, pack).reasons
     if reasons:
         return refuse(found, reasons, "nothing was written", options)
     findings = publish(found, pack, BatchRunConfig(command_of(options)), context)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from benchkit.basics.command import Command
 from benchkit.basics.json_text import canonical
 from benchkit.basics.texts import are, as_given, cases_named, count_of, percent, shown_line, word_for
-from benchkit.basics.values import JSON
+from benchkit.basics.values import JSON, Case
 from benchkit.boards.batch import PUBLISHED, Batch, FoundBatch
 from benchkit.boards.board_values import (
     ALTERED,
@@ -28,14 +28,15 @@ from benchkit.boards.board_values import (
     Price,
     Title,
 )
-from benchkit.boards.evaluation import Evaluation, Evidence, is_judged_as_now
+from benchkit.boards.evaluation import is_judged_as_now
+from benchkit.boards.examination import Examined
 from benchkit.boards.fingerprints import scoring_of
 from benchkit.boards.job import FromPack, Job, usual_file
 from benchkit.boards.pack import Pack
 from benchkit.boards.question_gates import GateFigures
-from benchkit.boards.samples import readable_word, sampled_cases
-from benchkit.boards.scores import RowError
-from benchkit.boards.solver_facts import Gathered, agreements_of, facts_of
+from benchkit.boards.samples import readable_word
+from benchkit.boards.scores import RowError, ScoreRow
+from benchkit.boards.solver_facts import agreements_of, facts_of
 from benchkit.boards.standings import ranking_of, records_of, tracks_of
 from benchkit.boards.trace_check import Verification, Violation
 from benchkit.running.plan import can_be_retried
@@ -52,7 +53,6 @@ class Findings:
     """All that is known of a batch after its answers were judged.
 
     altered     questions that are not as they were made, in words
-    gathered    what the log says of each system
     repaired    rows on the disk that said another thing than their judges, and were written anew
     misstated   figures of batch.json that were not those of its questions and gates, in words, and were written anew
     stale       files of a published board that stay as they are, and would be drawn otherwise now
@@ -60,31 +60,44 @@ class Findings:
 
     found: FoundBatch
     pack: Pack
-    evidence: Evidence
-    evaluation: Evaluation
-    verification: Verification
-    gathered: Mapping[str, Gathered]
+    cases: tuple[Case, ...]
+    examined: Examined
     altered: tuple[str, ...] = ()
     repaired: int = 0
     misstated: tuple[str, ...] = ()
     stale: tuple[str, ...] = ()
 
     @property
+    def log(self) -> TrialLog:
+        """Its log."""
+        return self.examined.log
+
+    @property
+    def rows(self) -> tuple[ScoreRow, ...]:
+        """A row for each planned cell."""
+        return self.examined.rows
+
+    @property
+    def verification(self) -> Verification:
+        """How its trace stands."""
+        return self.examined.verification
+
+    @property
     def left(self) -> int:
         """How many planned cells have no trial that counts."""
-        return sum(row.error is not None and row.error.type == "NotRun" for row in self.evaluation.rows)
+        return sum(row.error is not None and row.error.type == "NotRun" for row in self.rows)
 
     @property
     def never_run(self) -> tuple[str, ...]:
         """Systems of the job that are not planned yet."""
-        planned = self.evidence.log.planned().systems
+        planned = self.log.planned().systems
         return tuple(name for name in self.found.batch.job.systems if name not in planned)
 
 
 def board_of(findings: Findings) -> Board:
     """The board of a batch. Raises Unusable where its pack cannot say what must not be shown."""
-    found, pack, log = findings.found, findings.pack, findings.evidence.log
-    batch, rows = found.batch, findings.evaluation.rows
+    found, pack, log = findings.found, findings.pack, findings.log
+    batch, rows = found.batch, findings.rows
     records = records_of(rows)
     ranking = ranking_of(records, pack)
     if mixed_scorings(findings):
@@ -94,9 +107,9 @@ def board_of(findings: Findings) -> Board:
         title=Title(batch.job.name, found.folder.name, batch.status), synthetic=pack.synthetic,
         banners=tuple(_banners(findings)), trace_line=findings.verification.headline, making=making_of(batch, pack),
         ranking=ranking, tracks=tracks_of(records, pack, ranking),
-        samples=sampled_cases(findings.evidence, findings.evaluation, pack, systems),
-        facts=facts_of(findings.gathered, log, rows, ranking, batch.job.geometry),
-        agreements=agreements_of(findings.gathered, ranking), machines=_machines(log),
+        samples=findings.examined.sampling.cases(rows, systems),
+        facts=facts_of(findings.examined.gathered, log, rows, ranking),
+        agreements=agreements_of(findings.examined.gathered, ranking), machines=_machines(log),
         abandoned=findings.verification.abandoned_line)
 
 
@@ -108,7 +121,7 @@ def scoring_differences(findings: Findings) -> tuple[str, ...]:
 def mixed_scorings(findings: Findings) -> tuple[str, ...]:
     """Where judged answers stand under more than one scoring: which systems under which, a text each. Else empty."""
     found: dict[tuple[str, str], dict[str, None]] = {}
-    for row in findings.evaluation.rows:
+    for row in findings.rows:
         if row.error is None:
             judges = "the judges as they are now" if is_judged_as_now(row, findings.pack) else "those of before"
             marks = canonical([row.judge_version, dict(row.fingerprints)])
@@ -162,11 +175,11 @@ def _first_of(violations: Sequence[Violation], count: int) -> tuple[str, ...]:
 
 def _unread(findings: Findings) -> Iterator[Banner]:
     """What the pack cannot read stands as unreadable, and that is said."""
-    cases = [case.id for case in findings.evidence.cases if readable_word(findings.pack, case) is None]
+    cases = [case.id for case in findings.cases if readable_word(findings.pack, case) is None]
     if cases:
         yield Banner(UNREAD, f"The pack cannot say what is right in {cases_named(cases)} (answer_key raised): it "
                              "stands as unreadable.")
-    failed = Counter(kind for one in findings.gathered.values() for kind in one.unread)
+    failed = sum((one.unread for one in findings.examined.gathered.values()), Counter[str]())
     if failed:
         kinds = ", ".join(shown_line(kind, 60) for kind in failed)
         yield Banner(UNREAD, f"The pack cannot read {count_of(failed.total(), 'answer')} (said_key raised {kinds}): "
@@ -175,7 +188,7 @@ def _unread(findings: Findings) -> Iterator[Banner]:
 
 def _failed(findings: Findings) -> Iterator[Banner]:
     """How many cells were run and have no verdict, system by system, and why."""
-    rows = findings.evaluation.rows
+    rows = findings.rows
     failed = [(row.cell.system, row.error) for row in rows if row.error is not None and row.error.type != "NotRun"]
     if failed:
         planned = Counter(row.cell.system for row in rows)
@@ -187,9 +200,9 @@ def _failed(findings: Findings) -> Iterator[Banner]:
 
 def _ask_again(findings: Findings) -> str | None:
     """The command that asks cells again which need not fail again; a published batch stays as it is."""
-    batch, log = findings.found.batch, findings.evidence.log
+    batch, log = findings.found.batch, findings.log
     if batch.status == PUBLISHED or not any(
-            can_be_retried(log.error_type(row.cell)) for row in findings.evaluation.rows):
+            can_be_retried(log.error_type(row.cell)) for row in findings.rows):
         return None
     return str(Command(PROG, ("run", usual_file(batch.job.name), "--retry-errors")))
 
@@ -201,7 +214,7 @@ def _why_failed(system: str, errors: Sequence[RowError], planned: int) -> str:
 
 
 def _open(findings: Findings) -> Banner:
-    planned = len(findings.evaluation.rows)
+    planned = len(findings.rows)
     cells = f"{planned} {word_for(planned, 'planned cell')}"
     parts = [f"{findings.left} of {cells} {are(findings.left)} not run yet"] if findings.left else []
     if findings.never_run:

@@ -32,12 +32,12 @@ _ENDS = {"budget": "the budget ended the run", "selection": "only what was chose
 
 def run_lines(findings: Findings, recorded: Recorded, command: Command) -> Iterator[str]:
     """What a run did, what is left, and how to go on."""
-    planned = len(findings.evaluation.rows)
+    planned = len(findings.rows)
     end = _ENDS.get(recorded.ended.reason or "")
     yield (f"{shown_path(findings.found.folder)}: {_ran(recorded)}{findings.left} of {planned} "
            f"{word_for(planned, 'planned cell')} left{f'; {end}' if end else ''}")
     again = command.minus("--accept-damage", "--retry-errors").without("--limit")
-    log, asked = findings.evidence.log, (row.cell for row in findings.evaluation.rows)
+    log, asked = findings.log, (row.cell for row in findings.rows)
     if findings.left:
         yield f"  go on  {again}"
     if any(can_be_retried(log.error_type(cell)) for cell in asked):
@@ -65,7 +65,7 @@ def failed_lines(errors: Sequence[tuple[str, str]], planned: int) -> Iterator[st
 
 def batch_failed_lines(findings: Findings) -> Iterator[str]:
     """The same of a whole batch, cells whose answer could not be judged included."""
-    rows = findings.evaluation.rows
+    rows = findings.rows
     return failed_lines([(row.error.type, row.error.message) for row in rows
                          if row.error is not None and row.error.type != "NotRun"], len(rows))
 
@@ -136,7 +136,7 @@ def recompute_lines(recomputed: Recomputed, applied: bool) -> Iterator[str]:
     for change in recomputed.changes:
         yield str(change)
     count, cells = len(recomputed.changes), len({change.cell for change in recomputed.changes})
-    rows = len(recomputed.findings.evaluation.rows)
+    rows = len(recomputed.findings.rows)
     told = f"{count} {word_for(count, 'field')} changed in {cells} of {rows} {word_for(rows, 'row')}"
     pending = bool(count or recomputed.differences)
     yield told + ("; written" if applied else "; nothing was written, --apply writes it" if pending else "")
