@@ -89,7 +89,7 @@ class Memory(unittest.TestCase):
             batch = Batch(Path(folder))
             batch.run({ROBOT: Robot([LOOK, ANSWER] * 8)}, trials=4)
             log, trial = batch.log(), batch.trials()[0]
-        self.assertLess(kept(log, trial, 60_000), 60_000 * 64 + 300_000)
+        self.assertLess(kept(log, trial, 40_000), 40_000 * 64 + 300_000)
 
 
 def kept(log: TrialLog, trial: TrialLine, count: int) -> int:

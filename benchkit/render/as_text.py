@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial, singledispatchmethod
 from itertools import islice
 
+from benchkit.basics.texts import shown_line
 from benchkit.render.columns import (
     INDENT,
     WIDTH,
@@ -27,6 +28,7 @@ from benchkit.render.document import (
     Callout,
     Cell,
     Chart,
+    Command,
     Detail,
     Document,
     Facts,
@@ -46,10 +48,12 @@ from benchkit.render.document import (
     made,
     plain,
     plain_span,
+    seen_by,
     spans_of,
 )
 from benchkit.render.paint import NO_PAINT, Paint
 
+LONGEST_COMMAND = 1000
 MOST_BESIDE = 12
 """Lines of texts beside each other; the whole of them is in other places."""
 _APART = (Table, Beside, Verbatim, Callout, Fold, Section, Heading, Chart)
@@ -175,6 +179,7 @@ class TextRenderer:
     def _table(self, block: Table, indent: str) -> Iterator[str]:
         if block.is_titled:
             yield from wrapped(block.caption, indent)
+        block = seen_by(block, Detail.ALL if self.is_full else Detail.LEAD)
         rows, total = cut_rows(block.rows, block.cut)
         few = None if self.is_full else block.cut.few
         columns = [TextColumn(plain(one.title), one.kind is Kind.NUMBER, one.flexible, one.group)
@@ -198,6 +203,10 @@ class TextRenderer:
             yield from wrapped(plain(block.title) + ("" if block.text else " (empty)"), indent)
         yield from quoted(kept, indent + "| ") if kept else ()
         yield from wrapped(told, indent) if told else ()
+
+    @_block.register
+    def _command(self, block: Command, indent: str) -> Iterator[str]:
+        yield f"{indent}{block.before} {shown_line(block.line, LONGEST_COMMAND)}".rstrip()
 
     @_block.register
     def _beside(self, block: Beside, indent: str) -> Iterator[str]:

@@ -161,7 +161,7 @@ class Column:
     """A column of a table.
 
     A `flexible` one is cut where the line has no room for all of it. Neighbours of the same `group` have its words
-    above their titles. `hint` is a longer title.
+    above their titles. `hint` is a longer title. `detail` is who is shown it, as of blocks.
     """
 
     title: str | Code
@@ -169,6 +169,7 @@ class Column:
     flexible: bool = False
     group: str = ""
     hint: str = ""
+    detail: Detail = Detail.LEAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +305,14 @@ class Verbatim(Block):
 
 
 @dataclass(frozen=True, slots=True)
+class Command(Block):
+    """What to type, behind a word or two; text never breaks its line, so that it can be copied."""
+
+    line: str
+    before: str = "Run"
+
+
+@dataclass(frozen=True, slots=True)
 class Beside(Block):
     """Blocks next to each other where there is room."""
 
@@ -338,9 +347,9 @@ class Document:
 # what writes sections shorter
 
 
-def number_column(title: str | Code, group: str = "", hint: str = "") -> Column:
+def number_column(title: str | Code, group: str = "", hint: str = "", detail: Detail = Detail.LEAD) -> Column:
     """A column of figures."""
-    return Column(title, Kind.NUMBER, group=group, hint=hint)
+    return Column(title, Kind.NUMBER, group=group, hint=hint, detail=detail)
 
 
 def flexible_column(title: str | Code) -> Column:
@@ -412,6 +421,17 @@ SIGNS = {Tone.PASS: "+", Tone.FAIL: "-", Tone.INCOMPLETE: "?", Tone.FLAKY: "~", 
 def is_shown(block: Block, most: Detail) -> bool:
     """Whether a reader of that much detail sees a block."""
     return block.detail <= most
+
+
+def seen_by(table: Table, most: Detail) -> Table:
+    """A table as a reader of that much detail sees it: without the columns of more."""
+    places = [place for place, column in enumerate(table.columns) if column.detail <= most]
+    if len(places) == len(table.columns):
+        return table
+    total = table.cut.total if callable(table.rows) else len(table.rows)
+    return replace(table, columns=[table.columns[place] for place in places],
+                   rows=lambda: ([row[place] for place in places] for row in made(table.rows)),
+                   cut=replace(table.cut, total=total))
 
 
 def cut_rows(rows: Many[Item], cut: Cut) -> tuple[Iterator[Item], int]:
