@@ -12,10 +12,10 @@ from benchkit.basics.texts import cases_named, count_of, names_of, shown_line, w
 from benchkit.basics.values import Cell, Failure
 from benchkit.boards.batch import BATCH, EVAL, TRACE, BrokenBatch, FoundBatch
 from benchkit.boards.batch_log import log_of, merge_command, refuse_unmerged
-from benchkit.boards.board_making import Findings
 from benchkit.boards.estimate import cost_of, estimate, in_words
 from benchkit.boards.evaluation import counting_keys
 from benchkit.boards.finalizing import Recomputed
+from benchkit.boards.findings import Findings
 from benchkit.boards.job import Job
 from benchkit.boards.job_pack import questions_asked_for
 from benchkit.boards.recording_batch import Recorded
@@ -61,13 +61,6 @@ def failed_lines(errors: Sequence[tuple[str, str]], planned: int) -> Iterator[st
     told = [f"{count} {kind} ({shown_line(_most_often(message for one, message in errors if one == kind), 160)})"
             for kind, count in by_type.most_common()]
     yield f"  {len(errors)} of {count_of(planned, 'planned cell')} failed: {'; '.join(told)}"
-
-
-def batch_failed_lines(findings: Findings) -> Iterator[str]:
-    """The same of a whole batch, cells whose answer could not be judged included."""
-    rows = findings.rows
-    return failed_lines([(row.error.type, row.error.message) for row in rows
-                         if row.error is not None and row.error.type != "NotRun"], len(rows))
 
 
 def _most_often(messages: Iterable[str]) -> str:

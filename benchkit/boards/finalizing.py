@@ -22,10 +22,8 @@ from benchkit.boards.batch import (
     write_batch,
 )
 from benchkit.boards.batch_log import recorded_log
-from benchkit.boards.board_making import Findings, board_of, scoring_differences
-from benchkit.boards.board_markdown import board_markdown
-from benchkit.boards.board_page import board_page
-from benchkit.boards.board_values import Board
+from benchkit.boards.board import Board, board_of
+from benchkit.boards.board_document import board_document
 from benchkit.boards.evaluation import (
     NOTHING_BEFORE,
     Before,
@@ -34,6 +32,7 @@ from benchkit.boards.evaluation import (
     keep_what_was_judged,
 )
 from benchkit.boards.examination import examine_trials
+from benchkit.boards.findings import Findings, scoring_differences
 from benchkit.boards.fingerprints import scoring_of
 from benchkit.boards.game import games_of
 from benchkit.boards.job import FromPack
@@ -44,6 +43,8 @@ from benchkit.boards.scores import FieldChange, ScoreRow, changes_between, diffe
 from benchkit.boards.standings import sees_truth
 from benchkit.boards.trace_invariants import Asked
 from benchkit.disk.whole_files import same_bytes, write_whole
+from benchkit.render.as_html import as_html
+from benchkit.render.as_markdown import as_markdown
 from benchkit.running.plan import settings_differences
 
 
@@ -88,8 +89,9 @@ def finalize(findings: Findings, *, keeps_board: bool = False) -> tuple[Findings
     findings = replace(findings, found=_settled(findings))
     folder, figures = findings.found.folder, findings.found.batch.figures
     board = board_of(findings)
-    drawn = {name: list(_encoded(text(board))) for name, text in (
-        (BOARD_MARKDOWN, board_markdown), (BOARD_HTML, board_page))}
+    document = board_document(board)
+    drawn = {BOARD_MARKDOWN: list(_encoded(as_markdown(document, level=1))),
+             BOARD_HTML: list(_encoded(as_html(document)))}
     differing = [name for name, chunks in drawn.items() if not same_bytes(folder / name, chunks)]
     stale = tuple(name for name in differing if keeps_board and (folder / name).exists())
     findings = replace(findings, repaired=_repaired(folder / EVAL, findings.rows), stale=stale,

@@ -12,10 +12,10 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.texts import are, cases_named, count_of, shown_line, word_for
 from benchkit.boards.batch import BLOCKED, PUBLISHED, FoundBatch
 from benchkit.boards.batch_log import log_of, recorded_log, unmerged_line
-from benchkit.boards.board_making import Findings
 from benchkit.boards.choosing_batch import questions_of
 from benchkit.boards.evaluation import NOTHING_BEFORE, Before
 from benchkit.boards.finalizing import examine
+from benchkit.boards.findings import Findings
 from benchkit.boards.game import games_of
 from benchkit.boards.job import usual_file
 from benchkit.boards.job_pack import dataset_differences

@@ -10,20 +10,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.json_text import canonical
 from benchkit.basics.texts import are, count_of, shown_line
 from benchkit.basics.values import JSON, Case, Cell, Reply
-from benchkit.boards.board_values import (
-    Payload,
-    Purchase,
-    SampledAnswer,
-    SampledCase,
-    Score,
-    Seen,
-    ShownMessage,
-)
 from benchkit.boards.exposure import leaked_terms
 from benchkit.boards.game import observations_in
 from benchkit.boards.pack import Pack
@@ -37,6 +29,97 @@ MOST_CASES = 6
 TRIAL = 1
 LEAKS = "holds a text that gives the truth away"
 _ROLES = {SYSTEM: "system", USER: "user", MESSAGE: "assistant"}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One observation of a sampled case. `minute` is from now (0 or less), None where it has none.
+
+    `bought_by` are the systems that bought it; empty: all were handed it. `cited_by` are those whose answer has its id.
+    """
+
+    id: str
+    minute: float | None
+    at: str
+    kind: str
+    service: str
+    text: str
+    bought_by: tuple[str, ...] = ()
+    cited_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One answer under one track: from 0 to 1; of a gate 1.0 (it held) or 0.0."""
+
+    track: str
+    kind: Literal["capability", "gate"]
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """A message before the answer: as it was written, and what came of it (`got` are ids of observations)."""
+
+    said: str
+    cost: float
+    got: tuple[str, ...]
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SampledAnswer:
+    """What one system said to a sampled case in one trial.
+
+    `output` is None where the cell is incomplete: then `error` is `Timeout: no whole reply within 120 s`, and there
+    are no scores. `eval_line` is the number of its line in eval.jsonl, from 1.
+    """
+
+    system: str
+    trial: int
+    attempt: int
+    output: str | None
+    error: str | None
+    scores: tuple[Score, ...]
+    purchases: tuple[Purchase, ...]
+    eval_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMessage:
+    """A message that a solver was shown, before its message number `step`, word for word."""
+
+    role: str
+    step: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """Exactly what `systems` were shown, from the trace. With a `warning` it is left out, and this stands there."""
+
+    systems: tuple[str, ...]
+    messages: tuple[ShownMessage, ...]
+    warning: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SampledCase:
+    """One question along its time: observations in order, then every system's answer.
+
+    `now` is the moment T; `answer_key` the right answer in one word; `truth` the whole of it as indented JSON.
+    `observations` is empty for a task, whose payload has none. `warnings` say what was left out.
+    """
+
+    id: str
+    tags: tuple[str, ...]
+    now: str
+    answer_key: str
+    truth: str
+    observations: tuple[Seen, ...]
+    answers: tuple[SampledAnswer, ...]
+    payloads: tuple[Payload, ...]
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

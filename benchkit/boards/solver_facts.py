@@ -7,23 +7,68 @@ from __future__ import annotations
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from benchkit.basics.texts import shown_line
-from benchkit.basics.values import ErrorFacts, Reply, Timings, Usage
-from benchkit.boards.board_values import BaselineAgreement, FailedCells, Standing, SystemFacts
+from benchkit.basics.values import JSON, ErrorFacts, Reply, Timings, Usage
 from benchkit.boards.pack import Pack
 from benchkit.boards.scores import RowError, ScoreRow
+from benchkit.boards.standings import Standing
 from benchkit.boards.trace_check import CountedTrial
-from benchkit.boards.usage import NOTHING_USED
+from benchkit.boards.usage import NOTHING_USED, TokenUse
 from benchkit.recordings.converting import session_facts
 from benchkit.recordings.pieces import SessionFacts
-from benchkit.reports.speed import LatencyCount, TokenCount
+from benchkit.reports.speed import LatencyColumn, LatencyCount, TokenCount
 from benchkit.statistics.figures import figure
 from benchkit.trial_log.reader import TrialLog
 
 UNREADABLE = "unreadable"
 """What an answer or a question says in one word, where the pack cannot read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCells:
+    """Cells of one system that ended in the same way without a verdict: type of error, message, and each by name."""
+
+    type: str
+    message: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemFacts:
+    """A system as served, and what it took.
+
+    incomplete       cells by error type (`NotRun` included), none of 0
+    output_per_second  tokens, a ratio of sums; None: unknown
+    warm, cold       seconds of whole trials; in `gated` a trial is the sum of its requests
+    attempts         cells that took more than one attempt
+    said             how many answers said each word, as the pack reads them (`said_key`), most first
+    failed           the incomplete cells by type of error and message, most first
+    """
+
+    system: str
+    is_baseline: bool
+    sees_truth: bool
+    settings: Mapping[str, JSON]
+    tokens: TokenUse
+    output_per_second: float | None
+    warm: LatencyColumn
+    cold: LatencyColumn
+    incomplete: Mapping[str, int]
+    attempts: int
+    said: Mapping[str, int] = field(default_factory=dict)
+    failed: tuple[FailedCells, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineAgreement:
+    """How often a system said the same word as a baseline in the same cell: `equal` of `cells` that both answered."""
+
+    system: str
+    baseline: str
+    equal: int
+    cells: int
 
 
 @dataclass(frozen=True, slots=True)
