@@ -21,7 +21,7 @@ from benchkit.boards.sections.took import (
 from benchkit.boards.sections.tracks import track_blocks
 from benchkit.boards.trace_check import Verification
 from benchkit.pages.marks import Tone
-from benchkit.render.document import Block, Bullets, Callout, Code, Document, Mark, Paragraph, Section, words
+from benchkit.render.document import Block, Bullets, Callout, Code, Command, Document, Mark, Paragraph, Section, words
 
 STATUS = {
     OPEN: (Tone.FLAKY, "cells are left, the figures will change"),
@@ -57,7 +57,7 @@ def screen_of(board: Board, told: Iterable[str]) -> Document:
 def _sections(board: Board) -> list[Section]:
     return [
         _ranking(board),
-        Section("tracks", "Track by track", track_blocks(board)),
+        *([Section("tracks", "Track by track", track_blocks(board))] if board.tracks else []),
         Section("samples", "Sampled cases", lambda: sample_blocks(board)),
         Section("questions", "How the questions were made", lambda: making_blocks(board)),
         Section("tokens", "Tokens", lambda: token_blocks(board)),
@@ -101,7 +101,7 @@ def verification_blocks(verification: Verification) -> Iterator[Block]:
         yield Bullets([*(shown_line(str(one), LONGEST_LINE) for one in verification.violations),
                        *([f"and {more} more"] if more else [])])
     if not verification.is_consistent:
-        yield words(verification.mend)
+        yield Command(verification.mend, "")
     if verification.exposed_count:
         yield words(verification.exposed_line)
         yield Bullets([shown_line(str(one), LONGEST_LINE) for one in verification.exposed])

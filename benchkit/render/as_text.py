@@ -206,7 +206,7 @@ class TextRenderer:
 
     @_block.register
     def _command(self, block: Command, indent: str) -> Iterator[str]:
-        yield f"{indent}{block.before} {shown_line(block.line, LONGEST_COMMAND)}".rstrip()
+        yield indent + f"{block.before} {shown_line(block.line, LONGEST_COMMAND)}".strip()
 
     @_block.register
     def _beside(self, block: Beside, indent: str) -> Iterator[str]:

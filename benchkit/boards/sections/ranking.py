@@ -29,6 +29,7 @@ from benchkit.render.document import (
     Code,
     Column,
     Detail,
+    Kind,
     Mark,
     Span,
     Spans,
@@ -72,10 +73,10 @@ def ranking_blocks(board: Board) -> Iterator[Block]:
 
 
 def _table(ranking: Sequence[Standing]) -> Table:
-    columns = [flexible_column("system"), Column("hard gates"), number_column("headline %"),
+    columns = [flexible_column("system"), Column("gate failures", Kind.WORD), number_column("headline %"),
                number_column("rank"), number_column("95 %"), number_column("judged"),
                number_column("capability %", detail=Detail.MORE),
-               number_column("gate failures % (95 %)", detail=Detail.MORE)]
+               number_column("gate failures, 95 %", detail=Detail.MORE)]
     return Table("Ranking, by headline", columns, list(map(_row, ranking)), SYSTEMS, look="systems ranking")
 
 
@@ -110,8 +111,8 @@ def _gate_mark(gate: GateStatus | None) -> Mark:
     if not gate.trials:
         return Mark("not judged", Tone.INCOMPLETE)
     if gate.failures:
-        return Mark(f"{count_of(gate.failures, 'failure')} of {gate.trials}", Tone.FAIL)
-    return Mark("clean", Tone.PASS) if gate.is_clean else Mark(f"open, none in {gate.trials}", Tone.INCOMPLETE)
+        return Mark(f"{gate.failures} of {gate.trials}", Tone.FAIL)
+    return Mark("clean", Tone.PASS) if gate.is_clean else Mark("open", Tone.INCOMPLETE)
 
 
 def _gates(ranking: Sequence[Standing]) -> Iterator[Block]:

@@ -25,14 +25,13 @@ from benchkit.render.document import (
 )
 from benchkit.reports.figures import NOT_AVAILABLE, each_by_itself, of
 
-OF_TRACKS = "Mean scores in percent; of a hard gate the share of answers that held it, and how it stands."
+OF_TRACKS = ("Mean scores in percent; of a hard gate, behind a sign, the share of answers that held it: all did, some "
+             "did not, or answers are missing.")
 _STANDS = {Tone.FAIL: "broken", Tone.INCOMPLETE: "open", Tone.PASS: "held"}
 
 
 def track_blocks(board: Board) -> Sequence[Block]:
     """Every track at a glance, then one after the other."""
-    if not board.tracks:
-        return ()
     note = each_by_itself(sum(len(track.rows) for track in board.tracks))
     return [
         Table("Every track, in percent", [Column("system"), *map(_column, board.tracks)], list(_glance(board)), SYSTEMS,
@@ -57,7 +56,8 @@ def _cell(track: TrackSection, row: TrackRow | None) -> Cell:
         return NOT_AVAILABLE
     if track.kind != "gate":
         return share_of(row.share)
-    return Mark(f"{share_of(row.share)} {_STANDS[_tone(row)]}", _tone(row))
+    stands = Mark(f"{Code(track.name).line}: {_STANDS[_tone(row)]}", _tone(row), small=True)
+    return stands, " ", share_of(row.share)
 
 
 def _tone(row: TrackRow) -> Tone:
