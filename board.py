@@ -48,12 +48,13 @@ if TYPE_CHECKING:
     from benchkit.basics.command import Command
     from benchkit.basics.values import Shard
     from benchkit.boards.batch import FoundBatch
-    from benchkit.boards.board_making import Findings
-    from benchkit.boards.board_values import Board
+    from benchkit.boards.board import Board
     from benchkit.boards.choosing_batch import Wanted
+    from benchkit.boards.findings import Findings
     from benchkit.boards.job import Job
     from benchkit.boards.recording_batch import Recorded, BatchRunConfig
     from benchkit.boards.trace_invariants import Asked
+    from benchkit.render.document import Document
     from benchkit.running.live import RunContext
 
 
@@ -298,15 +299,20 @@ def put_lines(lines: "Iterable[str]", options: argparse.Namespace) -> None:
         cli.put(cli.placed(as_typed(line, options)) + "\n")
 
 
+def put_document(document: "Document", options: argparse.Namespace) -> None:
+    """A document on stdout."""
+    from benchkit.render.as_text import TextRenderer
+    put_lines(TextRenderer().document(document), options)
+
+
 def show(findings: "Findings", board: "Board", options: argparse.Namespace) -> int:
     """How the trace stands, the ranking in short, and where the board is; exit code 1 if the trace does not hold."""
     from benchkit.boards.batch import BOARD_HTML, BOARD_MARKDOWN
-    from benchkit.boards.board_text import ranking_lines, verification_lines
-    from benchkit.boards.console import batch_failed_lines, places, repaired_lines
+    from benchkit.boards.board_document import screen_of
+    from benchkit.boards.console import places, repaired_lines
 
-    lines = [*verification_lines(findings.verification), *repaired_lines(findings), *batch_failed_lines(findings), "",
-             *ranking_lines(board), "", places(findings.found.folder, (BOARD_MARKDOWN, BOARD_HTML))]
-    put_lines(lines, options)
+    put_document(screen_of(board, repaired_lines(findings)), options)
+    put_lines(["", places(findings.found.folder, (BOARD_MARKDOWN, BOARD_HTML))], options)
     return cli.DONE if findings.verification.is_consistent else cli.NO
 
 
@@ -318,15 +324,17 @@ def show_shard(
 ) -> int:
     """What a shard holds, how its trace stands, and how to go on; exit code 1 if the trace does not hold."""
     from benchkit.boards.batch_log import batch_files_of
-    from benchkit.boards.board_text import verification_lines
+    from benchkit.boards.board_document import verification_blocks
     from benchkit.boards.console import shard_lines
     from benchkit.boards.trace_check import verify
+    from benchkit.render.document import Document
     from benchkit.trial_log.reader import read_log
 
     batch_files = batch_files_of(found.folder, shard)
     log = read_log(batch_files.log)
     verification = verify(log, batch_files.trace, asked)
-    put_lines((*shard_lines(found, log, recorded, command), *verification_lines(verification)), options)
+    put_lines(shard_lines(found, log, recorded, command), options)
+    put_document(Document("", list(verification_blocks(verification)), ()), options)
     return cli.DONE if verification.is_consistent else cli.NO
 
 
@@ -374,8 +382,8 @@ def draw_again(options: argparse.Namespace) -> int:
     from benchkit.boards.batch_log import unmerged_line
     from benchkit.boards.choosing_batch import questions_of, refuse_blocked, tell_how_chosen
     from benchkit.boards.job_pack import pack_of_batch
-    from benchkit.boards.publish import reasons_not_published
-    from benchkit.boards.finalizing import examine, finalize
+    from benchkit.boards.publish import verified_again
+    from benchkit.boards.finalizing import examine, finalize, rows_that_stand
 
     name = job_at(options.job).name
     found = newest(runs(), name) if options.batch is None else find_batch(runs(), options.batch, name)
@@ -385,16 +393,18 @@ def draw_again(options: argparse.Namespace) -> int:
         tell_how_chosen(runs(), found, Clock(), cli.say)
     refuse_blocked(found)
     pack = pack_of_batch(found, cli.folders())
-    if found.batch.status == PUBLISHED and not options.accept_altered:
-        reasons = reasons_not_published(found, pack)
-        if reasons:
-            return refuse(found, reasons, "its batch.json says so, and that does not hold; nothing was written",
+    is_closed, findings = found.batch.status == PUBLISHED, None
+    if is_closed and not options.accept_altered:
+        done = verified_again(found, pack, rows_that_stand(found, pack))
+        findings = done.findings
+        if done.reasons:
+            return refuse(found, done.reasons, "its batch.json says so, and that does not hold; nothing was written",
                           options)
-    findings = examine(found, pack, questions_of(found, options.accept_altered))
+    findings = findings or examine(found, pack, questions_of(found, options.accept_altered))
     unmerged = unmerged_line(found)
     if unmerged:
         cli.say(unmerged)
-    return show(*finalize(findings, keeps_board=found.batch.status == PUBLISHED), options)
+    return show(*finalize(findings, keeps_board=is_closed), options)
 
 
 def tell_estimate(options: argparse.Namespace) -> int:
@@ -444,14 +454,14 @@ def close_batch(options: argparse.Namespace) -> int:
     """`publish`: verify, judge and close; a refusal is exit code 1 and says why."""
     from benchkit.boards.batch import find_batch
     from benchkit.boards.job_pack import pack_of_job
-    from benchkit.boards.publish import check_publishable, errors_kept, publish, reasons_not_to_publish
+    from benchkit.boards.publish import check_publishable, errors_kept, publish, verified
     from benchkit.boards.recording_batch import BatchRunConfig
     from benchkit.boards.finalizing import finalize
 
     found, context = find_batch(runs(), options.batch), edges_of(options)
     check_publishable(found)
     pack = pack_of_job(found.batch.job, context.folders)
-    reasons = reasons_not_to_publish(found, pack)
+    reasons = verified(found, pack).reasons
     if reasons:
         return refuse(found, reasons, "nothing was written", options)
     findings = publish(found, pack, BatchRunConfig(command_of(options)), context)

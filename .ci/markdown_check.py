@@ -20,7 +20,8 @@ import cmarkgfm  # type: ignore[import-not-found]
 from benchkit.reports.markdown import markdown_report
 from cmarkgfm.cmark import Options  # type: ignore[import-not-found]
 
-from benchkit.boards.board_markdown import board_markdown
+from benchkit.boards.board_document import board_document
+from benchkit.render.as_markdown import as_markdown
 from benchkit.reports.comparison import side_by_side
 from benchkit.reports.run_report import report_of
 from tests.corpus import CORPUS
@@ -88,7 +89,7 @@ def texts() -> Iterator[tuple[str, str]]:
     yield "a comparison", "".join(markdown_report(side_by_side([run, run])))
     for by in range(0, len(CORPUS), STEP):
         with mock.patch("tests.sample_board.HOSTILE", (*CORPUS[by:], *CORPUS[:by])):
-            yield f"a board, turned by {by}", "".join(board_markdown(sample_board()))
+            yield f"a board, turned by {by}", "".join(as_markdown(board_document(sample_board()), level=1))
 
 
 def main() -> int:

@@ -7,45 +7,31 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import packs.early_warning as pack
 from benchkit.basics.values import Case
-from benchkit.boards.board_values import (
-    ALTERED,
-    OPEN,
-    SCORING,
-    SYNTHETIC,
-    TRACE,
-    Banner,
-    BaselineAgreement,
-    Board,
-    Check,
-    GateStatus,
-    Making,
-    MarketFacts,
-    Payload,
-    Price,
-    Purchase,
-    Readings,
-    SampledAnswer,
-    SampledCase,
-    Score,
-    Seen,
-    ShownMessage,
-    Standing,
-    SystemFacts,
-    Title,
-    TrackRow,
-    TrackSection,
-)
-from benchkit.boards.question_gates import LEAK, REPEAT, Dropped
-from benchkit.boards.usage import NOTHING_USED, TokenUse
+from benchkit.boards.banners import banner
+from benchkit.boards.batch import Batch, FoundBatch, Kit
+from benchkit.boards.board import Board
+from benchkit.boards.fingerprints import Dataset, Scoring
+from benchkit.boards.job import FromPack, Job
+from benchkit.boards.question_gates import LEAK, REPEAT, Dropped, GateFigures
+from benchkit.boards.samples import Payload, Purchase, SampledAnswer, SampledCase, Score, Seen, ShownMessage
+from benchkit.boards.solver_facts import BaselineAgreement, FailedCells, SystemFacts
+from benchkit.boards.standings import GateStatus, Readings, Standing, TrackRow, TrackSection
+from benchkit.boards.trace_check import Verification, Violation
+from benchkit.boards.trace_invariants import LINES
+from benchkit.boards.usage import TokenUse
+from benchkit.pages.marks import Tone
+from benchkit.render.document import Callout
 from benchkit.reports.speed import LatencyColumn
 from benchkit.statistics.intervals import clopper_pearson, wilson
 from benchkit.statistics.percentiles import PERCENTS, Sample, percentile
 from benchkit.statistics.ranking import RankSet
 from tests.sample_page import HOSTILE
+from tests.toy_game import toy_pack
 
 SEED, TRIALS, QUESTIONS = 1001, 3, 12
 MODEL, QUIET_MODEL = "model_triage:gemma3:270m", "model_triage:smollm2:135m"
@@ -58,13 +44,16 @@ def sample_board(*, hostile: bool = True) -> Board:
     cases = pack.build(SEED, QUESTIONS)
     systems = _systems(hostile)
     shares = {system: 0.62 - 0.1 * place for place, system in enumerate(systems)}
+    violations = tuple(Violation(LINES, f"trial {number} of {text}", "lost")
+                       for number, text in enumerate(HOSTILE, 1)) if hostile else ()
     return Board(
-        Title("small_gated", "20261130T120000Z", "complete"), pack.SYNTHETIC, _banners(hostile),
-        "trace invariant violations: 2" if hostile else "trace self-consistent", _making(hostile),
+        FoundBatch(Path("runs/small_gated/20261130T120000Z"), _batch(hostile)),
+        replace(toy_pack(), name=pack.NAME, version=pack.VERSION, synthetic=pack.SYNTHETIC),
+        Verification(216, 0, len(violations), violations), _banners() if hostile else (), False,
         tuple(_standing(place, system, shares[system], systems) for place, system in enumerate(systems, 1)),
         _tracks(shares, hostile),
         tuple(_sampled(case, systems, place == 1 and hostile) for place, case in enumerate(cases[:3])),
-        tuple(_facts(place, system) for place, system in enumerate(systems)),
+        tuple(_facts(place, system, hostile) for place, system in enumerate(systems)),
         tuple(BaselineAgreement(system, f"baselines:{name}", 36 - 9 * place, 36) for system in systems[-2:]
               for place, name in enumerate(BLIND)),
         ("Linux-6.1, x86_64, 2 cores, Python 3.11.7; ollama 0.12.3 at 127.0.0.1:11434",))
@@ -76,28 +65,21 @@ def _systems(hostile: bool) -> list[str]:
             f"baselines:{BLIND[3]}", QUIET_MODEL]
 
 
-def _banners(hostile: bool) -> tuple[Banner, ...]:
-    first = (Banner(SYNTHETIC, pack.SYNTHETIC),)
-    if not hostile:
-        return first
-    return (*first,
-            Banner(TRACE, "Do not trust a figure of this board.", tuple(f"trial 1 of {text}" for text in HOSTILE)),
-            Banner(ALTERED, "2 questions are not as this batch was made with.", ("EW-01", HOSTILE[1])),
-            Banner(SCORING, "The judges are not those of eval.jsonl.", ("track cause: its judge changed",),
-                   "python3 board.py recompute small_gated/20261130T120000Z --apply"),
-            Banner(OPEN, "12 of 216 cells are left."))
+def _banners() -> tuple[Callout, ...]:
+    return (banner("2 questions are not as this batch was made with.", ("EW-01", HOSTILE[1])),
+            banner("The judges are not those of eval.jsonl.", ("track cause: its judge changed",),
+                   ("recompute", "small_gated/20261130T120000Z", "--apply")),
+            banner(f"12 of 216 cells are left by {HOSTILE[2]}.", tone=Tone.INCOMPLETE))
 
 
-def _making(hostile: bool) -> Making:
+def _batch(hostile: bool) -> Batch:
     dropped = (Dropped("EW-13", LEAK, "a solver is shown 'situation'"),
                Dropped(HOSTILE[5] if hostile else "EW-14", REPEAT, "it asks what EW-02 asks"))
-    return Making(
-        "pack early_warning", pack.NAME, pack.VERSION, pack.JUDGE_VERSION, "gated", TRIALS,
-        "14 questions made from seed 7, reworded by nobody", "2026-11-30T12:00:00.000Z", 14, 12,
-        {LEAK: 1, REPEAT: 1}, dropped, {"none": 4, "coming": 4, "under_way": 4},
-        (Check("least questions", "12", "9", True), Check("most of one answer", "33.3 %", "50 %", True),
-         Check("best blind baseline", "threshold: 0.62", "0.7", True)),
-        MarketFacts("minutes", 12, 4, (Price("alerts", 1), Price("logs", 3))), NOTHING_USED, "ab" * 32, "cd" * 32)
+    figures = GateFigures(14, 12, dropped, {"none": 4, "coming": 4, "under_way": 4}, {"threshold": 0.62})
+    prices: dict[str, Any] = {"unit": "minutes", "budget": 12.0, "steps": 4, "prices": {"alerts": 1.0, "logs": 3.0}}
+    job = Job("small_gated", FromPack("early_warning", 14, 7), ("baselines:threshold",), "gated", TRIALS)
+    return Batch(job, "2026-11-30T12:00:00.000Z", "complete", figures, Kit("1", "ab" * 32, "ab" * 32),
+                 Dataset({"prices": prices}, "ab" * 32), Scoring(pack.JUDGE_VERSION, "cd" * 32), {})
 
 
 def _readings(share: float, trials: int, missing: int) -> Readings:
@@ -190,16 +172,20 @@ def _answer(case: Case, system: str, line: int, hostile: bool) -> SampledAnswer:
     return SampledAnswer(system, 1, 1, said, None, scores, () if is_baseline else bought, line)
 
 
-def _facts(place: int, system: str) -> SystemFacts:
+def _facts(place: int, system: str, hostile: bool) -> SystemFacts:
     is_baseline = system.startswith("baselines:")
     took = [] if is_baseline else [0.4 + 0.1 * number for number in range(24)]
     warm = Sample(took, (120.0, 120.0) if system == QUIET_MODEL else ())
     tokens = TokenUse(36) if is_baseline else TokenUse(36, 30, 28_120, 1_911)
+    note = HOSTILE[place] if hostile else "none"
     return SystemFacts(
-        system, is_baseline, False, {"temperature": 1, "digest": "ab" * 32, "note": HOSTILE[place]}, tokens,
+        system, is_baseline, False, {"temperature": 1, "digest": "ab" * 32, "note": note}, tokens,
         None if is_baseline else 41.27, _column(warm), _column(Sample(took[:12])),
         {"Timeout": 2, "NotRun": 4} if system == QUIET_MODEL else {}, 0 if is_baseline else 2,
-        {"under_way": 24 - place, "none": 6, "unreadable": 6})
+        {"under_way": 24 - place, "none": 6, "unreadable": 6},
+        (FailedCells("NotRun", "not run: the log ends before", ("EW-11 trial 3", "EW-12 trial 3")),
+         FailedCells("Timeout", HOSTILE[4] if hostile else "no whole reply within 120 s", ("EW-02 trial 1",)))
+        if system == QUIET_MODEL else ())
 
 
 def _column(sample: Sample) -> LatencyColumn:

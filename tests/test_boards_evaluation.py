@@ -12,13 +12,7 @@ from typing import Any, cast
 from benchkit.basics.errors import Unusable
 from benchkit.basics.json_text import text_digest
 from benchkit.basics.values import Case, Cell
-from benchkit.boards.evaluation import (
-    Before,
-    Evidence,
-    evaluate,
-    keep_what_is_unchanged,
-    keep_what_was_judged,
-)
+from benchkit.boards.evaluation import NOTHING_BEFORE, Before, keep_what_is_unchanged, keep_what_was_judged
 from benchkit.boards.pack import Pack, Step, Track
 from benchkit.boards.scores import RowError, ScoreRow, changes_between, keep_rows, line_of, read_rows, row_of
 from benchkit.running.plan import Selection
@@ -68,10 +62,10 @@ class Judged(unittest.TestCase):
         self.folder = Path(folder.name)
         self.batch = Batch(self.folder)
 
-    def rows(self, pack: Pack = PACK, before: Before | None = None) -> dict[str, ScoreRow]:
+    def rows(self, pack: Pack = PACK, before: Before = NOTHING_BEFORE) -> dict[str, ScoreRow]:
         """The rows of trial 1 by case."""
-        evidence = Evidence(self.batch.log(), self.batch.trace_path, CASES)
-        return {row.cell.case: row for row in evaluate(evidence, pack, before or Before()).rows if row.cell.trial == 1}
+        rows = self.batch.examined(pack, before).rows
+        return {row.cell.case: row for row in rows if row.cell.trial == 1}
 
     def run_robot(self, *script: object, limit: int | None = None, trials: int = 1) -> None:
         self.batch.run({ROBOT: Robot(list(script))}, trials=trials, selection=Selection(limit))  # type: ignore[arg-type]
@@ -117,8 +111,7 @@ class Rows(Judged):
 
     def test_cells_that_did_not_run_have_a_row_too_in_the_order_of_the_plan(self) -> None:
         self.run_robot(ANSWER, limit=1, trials=2)
-        evidence = Evidence(self.batch.log(), self.batch.trace_path, CASES)
-        rows = evaluate(evidence, PACK).rows
+        rows = self.batch.examined(PACK).rows
         self.assertEqual([("toy-1", 1), ("toy-2", 1), ("toy-1", 2), ("toy-2", 2)],
                          [(row.cell.case, row.cell.trial) for row in rows])
         self.assertEqual([None, *[RowError("NotRun", "not run: only some cases were asked for")] * 3],

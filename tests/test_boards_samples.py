@@ -9,16 +9,14 @@ from pathlib import Path
 
 from benchkit.basics.errors import Interrupted, Unusable
 from benchkit.basics.values import Case, Reply, Timings, Usage
-from benchkit.boards.board_values import BaselineAgreement, Purchase, SampledCase, SystemFacts
-from benchkit.boards.evaluation import Evidence, evaluate
 from benchkit.boards.game import GameRules
 from benchkit.boards.pack import Pack
-from benchkit.boards.samples import choose, sampled_cases
-from benchkit.boards.solver_facts import Gathered, agreements_of, facts_of, gather
+from benchkit.boards.samples import Purchase, SampledCase, choose
+from benchkit.boards.solver_facts import BaselineAgreement, Gathered, SystemFacts, agreements_of, facts_of
 from benchkit.boards.standings import ranking_of, records_of
 from benchkit.boards.usage import TokenUse
 from benchkit.running.plan import Selection
-from tests.toy_game import ANSWER, CASES, LONG_LOOK, LOOK, ROBOT, Batch, Robot, timed_out, toy_pack
+from tests.toy_game import ANSWER, LONG_LOOK, LOOK, ROBOT, Batch, Robot, timed_out, toy_pack
 
 LOOKER = "baselines:looker"
 HANDED, BOUGHT = "a thing", "red, I think"
@@ -36,9 +34,8 @@ class Recorded(unittest.TestCase):
         self.batch.run({ROBOT: Robot(list(script))}, selection=selection or Selection())
 
     def samples(self, pack: Pack | None = None, *systems: str) -> tuple[SampledCase, ...]:
-        evidence = Evidence(self.batch.log(), self.batch.trace_path, CASES)
-        pack = pack or self.pack
-        return sampled_cases(evidence, evaluate(evidence, pack), pack, systems or (ROBOT,))
+        examined = self.batch.examined(pack or self.pack)
+        return examined.sampling.cases(examined.rows, systems or (ROBOT,))
 
 
 class WhatWasSeen(Recorded):
@@ -124,10 +121,9 @@ class Choosing(unittest.TestCase):
 
 class Facts(Recorded):
     def facts(self) -> tuple[Mapping[str, Gathered], Mapping[str, SystemFacts], tuple[BaselineAgreement, ...]]:
-        log = self.batch.log()
-        rows = evaluate(Evidence(log, self.batch.trace_path, CASES), self.pack).rows
-        ranking, gathered = ranking_of(records_of(rows), self.pack), gather(log, self.pack, self.batch.verified().used)
-        facts = facts_of(gathered, log, rows, ranking, self.batch.rules.geometry)
+        examined = self.batch.examined(self.pack)
+        ranking, gathered = ranking_of(records_of(examined.rows), self.pack), examined.gathered
+        facts = facts_of(gathered, examined.log, examined.rows, ranking)
         return gathered, {one.system: one for one in facts}, agreements_of(gathered, ranking)
 
     def test_what_a_failed_step_and_a_trial_that_was_cut_off_used_is_counted(self) -> None:
@@ -178,8 +174,8 @@ class Facts(Recorded):
 
         def raises(said: str) -> str:
             raise ValueError(said)
-        its = gather(self.batch.log(), replace(self.pack, said_key=raises), {})[ROBOT]
-        self.assertEqual((["ValueError"] * 2, {"unreadable"}), (its.unread, set(its.words.values())))
+        its = self.batch.examined(replace(self.pack, said_key=raises)).gathered[ROBOT]
+        self.assertEqual(({"ValueError": 2}, {"unreadable": 2}), (its.unread, its.said))
 
 
 if __name__ == "__main__":

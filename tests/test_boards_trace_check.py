@@ -520,7 +520,7 @@ class ALongTrace(InAFolder):
 class TheValues(unittest.TestCase):
     def test_the_last_message_of_an_error_is_what_had_come(self) -> None:
         line = TrialLine(Cell(ROBOT, CASES[0].id, 1), 1, "0" * 16, "", Failure(ErrorFacts("Timeout", "late", None)))
-        self.assertEqual(named.due_of(line, {}).text, "nothing")
+        self.assertEqual(named.expected_of(line, {}).text, named.NOTHING)
 
     def test_a_log_without_trials_and_an_empty_trace_agree(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

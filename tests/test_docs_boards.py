@@ -12,10 +12,11 @@ from pathlib import Path
 
 import packs.early_warning as pack
 from benchkit.boards import batch, job, scores, trace_check
-from benchkit.boards.board_page import board_page
+from benchkit.boards.board_document import board_document
 from benchkit.boards.trace_events import KNOWN_EVENT_TYPES
 from benchkit.boards.trace_invariants import INVARIANTS
 from benchkit.boards.usage import CACHE_ONLY, NO_REPLY, NOT_REPORTED
+from benchkit.render.as_html import as_html
 from tests.commands import HANGS_S, put_python3
 from tests.sample_board import sample_board
 
@@ -78,7 +79,7 @@ class TheTables(unittest.TestCase):
         self.assertEqual(told, [(one.name, one.kind, one.measures, one.measures_not) for one in pack.tracks])
 
     def test_the_sections_of_the_board_stand_there_in_their_order(self) -> None:
-        titles = re.findall(r"<h2[^>]*>(.*?)</h2>", "".join(board_page(sample_board(hostile=False))))
+        titles = re.findall(r"<h2[^>]*>(.*?)</h2>", "".join(as_html(board_document(sample_board(hostile=False)))))
         told = [name for row in table("section") for name in re.split(r", (?=[A-Z])", row[0])]
         self.assertEqual(told, ["first line", *titles])
 

@@ -13,9 +13,10 @@ from typing import Any
 import outputs_digest
 from benchkit.basics.texts import as_given, distance, percent
 from benchkit.basics.values import Usage
-from benchkit.boards.board_markdown import board_markdown
-from benchkit.boards.board_page import board_page
+from benchkit.boards.board_document import board_document
 from benchkit.recordings.run_record import RunRecord
+from benchkit.render.as_html import as_html
+from benchkit.render.as_markdown import as_markdown
 from benchkit.reports.figures import per_second, probability
 from benchkit.statistics.estimators import figure, probability_figure
 from benchkit.statistics.lattice_sums import About
@@ -234,7 +235,7 @@ class ManyIntervals(PrintedTest):
     def test_those_of_the_tracks_of_a_board_are_no_others(self) -> None:
         board = sample_board(hostile=False)
         rows = sum(len(track.rows) for track in board.tracks)
-        for text in ("".join(board_page(board)), "".join(board_markdown(board))):
+        for text in ("".join(render(board_document(board))) for render in (as_html, as_markdown)):
             self.assertIn(f"of {rows} about {round(rows / 20)} miss", text.replace("\u00a0", " "))
 
 

@@ -22,10 +22,11 @@ from benchkit.reports.text import text_report
 from benchkit.reports.text_case import case_text
 
 from benchkit.basics.texts import shown
-from benchkit.boards.board_markdown import board_markdown
-from benchkit.boards.board_page import board_page
-from benchkit.boards.board_text import ranking_lines
+from benchkit.boards.board_document import board_document, screen_of
 from benchkit.recordings.run_record import RunRecord
+from benchkit.render.as_html import as_html
+from benchkit.render.as_markdown import as_markdown
+from benchkit.render.as_text import as_text
 from benchkit.reports.comparison import side_by_side
 from benchkit.reports.junit import junit_report
 from benchkit.reports.run_report import RunReport, report_of
@@ -61,7 +62,7 @@ def hostile_boards(every: int) -> Mapping[str, str]:
     pages = {}
     for by in range(0, len(CORPUS), every):
         with mock.patch("tests.sample_board.HOSTILE", turned(by)):
-            pages[f"board-{by}"] = "".join(board_page(sample_board()))
+            pages[f"board-{by}"] = "".join(as_html(board_document(sample_board())))
     return pages
 
 
@@ -139,8 +140,8 @@ class AsText(unittest.TestCase):
         cls.record, cls.runs = hostile_record(CORPUS), hostile_runs()
 
     def test_no_board_has_another_element_than_that_of_a_friendly_one(self) -> None:
-        friendly = Outline("".join(board_page(sample_board(hostile=False))))
-        usual = Outline("".join(board_page(sample_board())))
+        friendly = Outline("".join(as_html(board_document(sample_board(hostile=False)))))
+        usual = Outline("".join(as_html(board_document(sample_board()))))
         for name, text in hostile_boards(STRIDE).items():
             with self.subTest(name):
                 outline = Outline(text)
@@ -164,7 +165,7 @@ class AsText(unittest.TestCase):
                  *(case_text(self.runs[0], case.id) for case in self.record.cases)]
         for text in (*TERMINALS, *SCRIPTS[-6:]):
             with mock.patch("tests.sample_board.HOSTILE", (text,) * 12):
-                texts.append("\n".join(ranking_lines(sample_board())))
+                texts.append("".join(as_text(screen_of(sample_board(), [text]))))
         for text in texts:
             self.assertEqual(shown(text), text)
 
@@ -177,7 +178,7 @@ class AsText(unittest.TestCase):
         found = []
         for by in range(0, len(CORPUS), STRIDE):
             with mock.patch("tests.sample_board.HOSTILE", turned(by)):
-                found.append("".join(board_markdown(sample_board())))
+                found.append("".join(as_markdown(board_document(sample_board()), level=1)))
         return found
 
     def test_junit_is_xml_with_a_test_for_every_case(self) -> None:

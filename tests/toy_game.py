@@ -14,6 +14,8 @@ from benchkit.basics.clock import Budget, Clock, StopRequest
 from benchkit.basics.command import Command
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import JSON, Case, Message, Reply, Request, TaskName, Timings, Usage
+from benchkit.boards.evaluation import NOTHING_BEFORE, Before
+from benchkit.boards.examination import Examined, examine_trials
 from benchkit.boards.game import GameRules, games_of, prompts_of
 from benchkit.boards.pack import Handed, Pack, PackBaseline, PackMarket, PriceList, Sources, Step, Track
 from benchkit.boards.playing import Timing, TracedSystem
@@ -198,6 +200,11 @@ class Batch:
 
     def verified(self) -> Verification:
         return verify(self.log(), self.trace_path, Asked(self.pack, {case.id: case for case in self.cases}, self.rules))
+
+    def examined(self, pack: Pack | None = None, before: Before = NOTHING_BEFORE) -> Examined:
+        """What log and trace amount to, by the judges of a pack."""
+        asked = Asked(pack or self.pack, {case.id: case for case in self.cases}, self.rules)
+        return examine_trials(lambda take: read_log(self.log_path, take=take), self.trace_path, asked, before)
 
     def segments(self) -> list[Segment]:
         reader = TraceReader(self.trace_path, trace_damage_named_by(self.log()))

@@ -29,7 +29,7 @@ from benchkit.disk.appending import alone
 from benchkit.disk.whole_files import shown_path
 from benchkit.running.live import log_at
 from benchkit.running.shards import mark_of
-from benchkit.trial_log.reader import TrialLog
+from benchkit.trial_log.reader import TakeLine, TrialLog
 
 BEGIN_LOCK = "begin.lock"
 _LOG = re.compile(r"responses\.shard-([1-9]\d{0,4})-of-([1-9]\d{0,4})\.jsonl")
@@ -79,8 +79,12 @@ def one_at_a_time(
 _MEND = "put the file back, or begin another batch: python3 board.py run JOB --fresh"
 
 
-def log_of(found: FoundBatch, shard: Shard | None = None, accept_damage: bool = False) -> TrialLog | None:
+def log_of(
+    found: FoundBatch, shard: Shard | None = None, accept_damage: bool = False, take: TakeLine | None = None,
+) -> TrialLog | None:
     """The log of a batch, or of one of its shards; None where nothing is recorded yet.
+
+    `take` is given every line that counts.
 
     Raises Unusable for one that cannot be read, is gone, does not hold a system that has answered, or is half merged.
     With `accept_damage` no damage is a reason; None where it took the plan.
@@ -92,7 +96,7 @@ def log_of(found: FoundBatch, shard: Shard | None = None, accept_damage: bool = 
                        f"{merge_command(found)}")
     # who has answered in batch.json has answered in its log; a shard may not have come that far
     answered = found.batch.systems if shard is None else {}
-    log = log_at(path, accept_damage)
+    log = log_at(path, accept_damage, take)
     if log is None and accept_damage and has_bytes(path):
         return None
     if log is None:
@@ -112,9 +116,9 @@ def has_bytes(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
 
 
-def recorded_log(found: FoundBatch) -> TrialLog:
+def recorded_log(found: FoundBatch, take: TakeLine | None = None) -> TrialLog:
     """The log of a batch in which something is recorded. Raises Unusable where nothing is, and as `log_of` does."""
-    log = log_of(found)
+    log = log_of(found, take=take)
     if log is None:
         refuse_unmerged(found)
         raise Unusable(f"{shown_path(found.folder)}: nothing is recorded yet; python3 board.py run JOB records")

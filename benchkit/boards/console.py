@@ -12,10 +12,10 @@ from benchkit.basics.texts import cases_named, count_of, names_of, shown_line, w
 from benchkit.basics.values import Cell, Failure
 from benchkit.boards.batch import BATCH, EVAL, TRACE, BrokenBatch, FoundBatch
 from benchkit.boards.batch_log import log_of, merge_command, refuse_unmerged
-from benchkit.boards.board_making import Findings
 from benchkit.boards.estimate import cost_of, estimate, in_words
 from benchkit.boards.evaluation import counting_keys
 from benchkit.boards.finalizing import Recomputed
+from benchkit.boards.findings import Findings
 from benchkit.boards.job import Job
 from benchkit.boards.job_pack import questions_asked_for
 from benchkit.boards.recording_batch import Recorded
@@ -32,12 +32,12 @@ _ENDS = {"budget": "the budget ended the run", "selection": "only what was chose
 
 def run_lines(findings: Findings, recorded: Recorded, command: Command) -> Iterator[str]:
     """What a run did, what is left, and how to go on."""
-    planned = len(findings.evaluation.rows)
+    planned = len(findings.rows)
     end = _ENDS.get(recorded.ended.reason or "")
     yield (f"{shown_path(findings.found.folder)}: {_ran(recorded)}{findings.left} of {planned} "
            f"{word_for(planned, 'planned cell')} left{f'; {end}' if end else ''}")
     again = command.minus("--accept-damage", "--retry-errors").without("--limit")
-    log, asked = findings.evidence.log, (row.cell for row in findings.evaluation.rows)
+    log, asked = findings.log, (row.cell for row in findings.rows)
     if findings.left:
         yield f"  go on  {again}"
     if any(can_be_retried(log.error_type(cell)) for cell in asked):
@@ -61,13 +61,6 @@ def failed_lines(errors: Sequence[tuple[str, str]], planned: int) -> Iterator[st
     told = [f"{count} {kind} ({shown_line(_most_often(message for one, message in errors if one == kind), 160)})"
             for kind, count in by_type.most_common()]
     yield f"  {len(errors)} of {count_of(planned, 'planned cell')} failed: {'; '.join(told)}"
-
-
-def batch_failed_lines(findings: Findings) -> Iterator[str]:
-    """The same of a whole batch, cells whose answer could not be judged included."""
-    rows = findings.evaluation.rows
-    return failed_lines([(row.error.type, row.error.message) for row in rows
-                         if row.error is not None and row.error.type != "NotRun"], len(rows))
 
 
 def _most_often(messages: Iterable[str]) -> str:
@@ -136,7 +129,7 @@ def recompute_lines(recomputed: Recomputed, applied: bool) -> Iterator[str]:
     for change in recomputed.changes:
         yield str(change)
     count, cells = len(recomputed.changes), len({change.cell for change in recomputed.changes})
-    rows = len(recomputed.findings.evaluation.rows)
+    rows = len(recomputed.findings.rows)
     told = f"{count} {word_for(count, 'field')} changed in {cells} of {rows} {word_for(rows, 'row')}"
     pending = bool(count or recomputed.differences)
     yield told + ("; written" if applied else "; nothing was written, --apply writes it" if pending else "")

@@ -7,7 +7,7 @@ A cell whose trial lost a line of its trace has an answer and not its story; not
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,8 +15,9 @@ from benchkit.basics.json_text import text_digest
 from benchkit.basics.values import Case, Cell, Failure
 from benchkit.boards.pack import Pack, Track
 from benchkit.boards.scores import RowError, ScoreRow, UnjudgedError, value_of
+from benchkit.boards.trace_check import CountedTrial
 from benchkit.boards.trace_events import SegmentKey, steps_in
-from benchkit.boards.trace_file import FoundDamage, Segment, TraceReader, trace_damage_named_by
+from benchkit.boards.trace_file import FoundDamage, TraceReader, trace_damage_named_by
 from benchkit.recordings.converting import why_not_run
 from benchkit.running.plan import cells_of
 from benchkit.tasks.task import case_sha256
@@ -30,15 +31,6 @@ SHORT = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """All that judges read: the log, the trace beside it, and the questions."""
-
-    log: TrialLog
-    trace: Path
-    cases: tuple[Case, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Before:
     """Rows of an earlier evaluation by cell, and which of what they say may stand. Without rows all is judged."""
 
@@ -46,16 +38,7 @@ class Before:
     keep: Keep = lambda row, track: False
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """The rows in the order of the plan, and where in the trace the trial of each judged cell begins."""
-
-    rows: tuple[ScoreRow, ...]
-    offsets: Mapping[Cell, int]
-
-    def without(self, systems: Collection[str]) -> Evaluation:
-        """The same without the rows of these systems."""
-        return replace(self, rows=tuple(row for row in self.rows if row.cell.system not in systems))
+NOTHING_BEFORE = Before()
 
 
 def fingerprint_in_row(track: Track) -> str:
@@ -79,36 +62,6 @@ def is_judged_as_now(row: ScoreRow, pack: Pack) -> bool:
         track.name: fingerprint_in_row(track) for track in pack.tracks}
 
 
-def evaluate(evidence: Evidence, pack: Pack, before: Before = Before()) -> Evaluation:
-    """Judge every planned cell. Raises Unusable for a log without a plan, or a trace that cannot be read."""
-    cases = {case.id: case for case in evidence.cases}
-    judging = _Judging(pack, {name: case_sha256(case) for name, case in cases.items()}, before)
-    rows: dict[Cell, ScoreRow] = {}
-    offsets: dict[Cell, int] = {}
-    for segment in counting_segments(evidence):
-        cell = segment.key.cell
-        if cell.case in cases:
-            offsets[cell] = segment.offset
-            rows[cell] = judging.row(evidence.log.trial(cell), cases[cell.case], segment)
-    planned = cells_of(evidence.log.planned())
-    return Evaluation(tuple(rows.get(cell) or judging.unjudged(evidence.log, cell) for cell in planned), offsets)
-
-
-def counting_segments(evidence: Evidence) -> Iterator[Segment]:
-    """The trials of the trace whose lines count: of each cell the last attempt, in the order of the trace.
-
-    Damage is passed over: the verification names it.
-    """
-    keys = counting_keys(evidence.log)
-    reader = TraceReader(evidence.trace, trace_damage_named_by(evidence.log))
-    try:
-        for segment in reader.segments(_pass_over):
-            if keys.get(segment.key.cell) == segment.key:
-                yield segment
-    finally:
-        reader.close()
-
-
 def counting_keys(log: TrialLog) -> dict[Cell, SegmentKey]:
     """Which segment belongs to the attempt that counts, of each cell that is recorded."""
     found: dict[Cell, SegmentKey] = {}
@@ -118,64 +71,73 @@ def counting_keys(log: TrialLog) -> dict[Cell, SegmentKey]:
     return {cell: key for cell, key in found.items() if log.is_recorded(cell)}
 
 
-def _pass_over(damage: FoundDamage) -> None:
-    return None
+class Judging:
+    """Judges the trials that count, one after the other."""
 
+    def __init__(self, log: TrialLog, pack: Pack, cases: Sequence[Case], before: Before = NOTHING_BEFORE) -> None:
+        self._log, self._pack, self._before = log, pack, before
+        self._cases = {case.id: case for case in cases}
+        self._sha256 = {case.id: case_sha256(case) for case in cases}
+        self._marks = {track.name: fingerprint_in_row(track) for track in pack.tracks}
+        self._rows: dict[Cell, ScoreRow] = {}
 
-@dataclass(frozen=True, slots=True)
-class _Judging:
-    pack: Pack
-    sha256: Mapping[str, str]
-    before: Before
+    def take(self, trial: CountedTrial) -> None:
+        """A trial that counts; one that the trace has lost is not judged."""
+        if trial.events and trial.key.cell.case in self._cases:
+            self._rows[trial.key.cell] = self._row_of(trial)
 
-    def row(self, line: TrialLine, case: Case, segment: Segment) -> ScoreRow:
-        """The row of a trial that is in log and trace."""
-        outcome = line.outcome
+    def rows(self) -> tuple[ScoreRow, ...]:
+        """A row for every planned cell, in the order of the plan. Raises Unusable for a log without a plan."""
+        return tuple(self._rows.get(cell) or self._unjudged(cell) for cell in cells_of(self._log.planned()))
+
+    def _row_of(self, trial: CountedTrial) -> ScoreRow:
+        cell, outcome, tracks = trial.key.cell, trial.outcome, self._pack.tracks
         if isinstance(outcome, Failure):
-            return self._row(line.cell, line.attempt, None, {}, RowError(outcome.error.type, outcome.error.message))
+            return self._row(cell, trial.key.attempt, None, {}, RowError(outcome.error.type, outcome.error.message))
         digest = text_digest(outcome.output)
-        earlier, kept = self._earlier(line, digest)
-        if earlier is not None and len(kept) == len(self.pack.tracks):
+        earlier, kept = self._earlier(trial, digest)
+        if earlier is not None and len(kept) == len(tracks):
             return earlier.only_of(kept)
         try:
-            steps = steps_in(segment.events)
+            steps = steps_in(trial.events)
             values = {track.name: kept[track.name] if track.name in kept
-                      else value_of(track, case, outcome.output, steps) for track in self.pack.tracks}
+                      else value_of(track, self._cases[cell.case], outcome.output, steps) for track in tracks}
         except UnjudgedError as error:
-            return self._row(line.cell, line.attempt, digest, {}, RowError("CheckError", str(error)))
-        row = self._row(line.cell, line.attempt, digest, values, None)
+            return self._row(cell, trial.key.attempt, digest, {}, RowError("CheckError", str(error)))
+        row = self._row(cell, trial.key.attempt, digest, values, None)
         marks = {} if earlier is None else {name: earlier.fingerprints[name] for name in kept}
-        return replace(row, fingerprints={**row.fingerprints, **marks})
+        return replace(row, fingerprints={**row.fingerprints, **marks}) if marks else row
 
-    def unjudged(self, log: TrialLog, cell: Cell) -> ScoreRow:
+    def _unjudged(self, cell: Cell) -> ScoreRow:
         """The row of a cell that has no trial in log and trace."""
+        log = self._log
         if log.is_recorded(cell):
             return self._row(cell, log.attempts(cell), None, {}, RowError(
                 "CheckError", "what it saw and said is not in the trace"))
         return self._row(cell, log.attempts(cell), None, {}, RowError("NotRun", why_not_run(log, cell)))
 
-    def _earlier(self, line: TrialLine, digest: str) -> tuple[ScoreRow | None, Mapping[str, float | bool | None]]:
+    def _earlier(self, trial: CountedTrial, digest: str) -> tuple[ScoreRow | None, Mapping[str, float | bool | None]]:
         """The row that was made of the same answer to the same question, and what of it may stand, by track.
 
         Where that answer could not be judged, it stands as a whole (each value None) or not at all.
         """
-        row = self.before.rows.get(line.cell)
+        row, tracks = self._before.rows.get(trial.key.cell), self._pack.tracks
         if row is None or (row.attempt, row.output_sha256, row.case_sha256) != (
-                line.attempt, digest, self.sha256[line.cell.case]):
+                trial.key.attempt, digest, self._sha256[trial.key.cell.case]):
             return None, {}
-        kept = {track.name: row.value(track.name) for track in self.pack.tracks if self.before.keep(row, track)}
-        return row, kept if row.error is None or len(kept) == len(self.pack.tracks) else {}
+        kept = {track.name: row.value(track.name) for track in tracks if self._before.keep(row, track)}
+        return row, kept if row.error is None or len(kept) == len(tracks) else {}
 
     def _row(
         self, cell: Cell, attempt: int, digest: str | None, values: Mapping[str, float | bool | None],
         error: RowError | None,
     ) -> ScoreRow:
-        kinds = {track.name: track.kind for track in self.pack.tracks}
+        kinds = {track.name: track.kind for track in self._pack.tracks}
         return ScoreRow(
-            cell, attempt, self.sha256.get(cell.case, ""), digest,
+            cell, attempt, self._sha256.get(cell.case, ""), digest,
             {name: float(value or 0) for name, value in values.items() if kinds[name] == "capability"},
             {name: bool(value) for name, value in values.items() if kinds[name] == "gate"}, error,
-            self.pack.judge_version, {track.name: fingerprint_in_row(track) for track in self.pack.tracks})
+            self._pack.judge_version, self._marks)
 
 
 @dataclass(frozen=True, slots=True)

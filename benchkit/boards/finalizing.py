@@ -25,18 +25,17 @@ from benchkit.boards.batch import (
     write_batch,
 )
 from benchkit.boards.batch_log import recorded_log
-from benchkit.boards.board_making import Findings, board_of, scoring_differences
-from benchkit.boards.board_markdown import board_markdown
-from benchkit.boards.board_page import board_page
-from benchkit.boards.board_values import Board
+from benchkit.boards.board import Board, board_of
+from benchkit.boards.board_document import board_document
 from benchkit.boards.evaluation import (
+    NOTHING_BEFORE,
     Before,
-    Evidence,
-    evaluate,
     is_judged_as_now,
     keep_what_is_unchanged,
     keep_what_was_judged,
 )
+from benchkit.boards.examination import examine_trials
+from benchkit.boards.findings import Findings, scoring_differences
 from benchkit.boards.fingerprints import scoring_of
 from benchkit.boards.game import games_of
 from benchkit.boards.job import FromPack
@@ -44,11 +43,11 @@ from benchkit.boards.pack import Pack
 from benchkit.boards.question_gates import Emitted, GateFigures, figures_to_wire, gate_figures
 from benchkit.boards.questions import KeptQuestions, make_questions, rules_of
 from benchkit.boards.scores import FieldChange, ScoreRow, changes_between, differing_rows, keep_rows, read_rows
-from benchkit.boards.solver_facts import gather
 from benchkit.boards.standings import sees_truth
-from benchkit.boards.trace_check import verify
 from benchkit.boards.trace_invariants import Asked
 from benchkit.disk.whole_files import same_bytes, write_whole
+from benchkit.render.as_html import as_html
+from benchkit.render.as_markdown import as_markdown
 from benchkit.running.plan import settings_differences
 
 
@@ -57,13 +56,12 @@ def examine(found: FoundBatch, pack: Pack, questions: KeptQuestions, before: Bef
 
     Raises Unusable for a log, a trace or an eval.jsonl that cannot be read, and where nothing is recorded yet.
     """
-    log, trace = recorded_log(found), found.folder / TRACE
-    evidence = Evidence(log, trace, questions.cases)
-    verification = verify(log, trace, asked_in(found, pack, questions))
-    evaluation = evaluate(evidence, pack, rows_that_stand(found, pack) if before is None else before)
-    hidden = hidden_systems(found, pack, log.planned().systems)
-    gathered = gather(log, pack, verification.used)
-    return Findings(found, pack, evidence, evaluation.without(hidden), verification, gathered, questions.altered)
+    examined = examine_trials(
+        lambda take: recorded_log(found, take), found.folder / TRACE, asked_in(found, pack, questions),
+        rows_that_stand(found, pack) if before is None else before)
+    hidden = hidden_systems(found, pack, examined.log.planned().systems)
+    rows = tuple(row for row in examined.rows if row.cell.system not in hidden)
+    return Findings(found, pack, questions.cases, replace(examined, rows=rows), questions.altered)
 
 
 def asked_in(found: FoundBatch, pack: Pack, questions: KeptQuestions) -> Asked:
@@ -74,7 +72,7 @@ def asked_in(found: FoundBatch, pack: Pack, questions: KeptQuestions) -> Asked:
 def rows_that_stand(found: FoundBatch, pack: Pack) -> Before:
     """With the same judges all is judged anew; with others the rows stand as they were judged, until `recompute`."""
     if found.batch.scoring.fingerprint == scoring_of(pack).fingerprint:
-        return Before()
+        return NOTHING_BEFORE
     return Before(read_rows(found.folder / EVAL), keep_what_was_judged)
 
 
@@ -94,13 +92,14 @@ def finalize(findings: Findings, *, keeps_board: bool = False) -> tuple[Findings
     findings = replace(findings, found=_settled(findings))
     folder, figures = findings.found.folder, findings.found.batch.figures
     board = board_of(findings)
-    drawn = {name: list(_encoded(text(board))) for name, text in (
-        (BOARD_MARKDOWN, board_markdown), (BOARD_HTML, board_page))}
+    document = board_document(board)
+    drawn = {BOARD_MARKDOWN: list(_encoded(as_markdown(document, level=1))),
+             BOARD_HTML: list(_encoded(as_html(document)))}
     differing = [name for name, chunks in drawn.items() if not same_bytes(folder / name, chunks)]
     stale = tuple(name for name in differing if keeps_board and (folder / name).exists())
-    findings = replace(findings, repaired=_repaired(folder / EVAL, findings.evaluation.rows), stale=stale,
+    findings = replace(findings, repaired=_repaired(folder / EVAL, findings.rows), stale=stale,
                        misstated=settings_differences(figures_to_wire(told), figures_to_wire(figures)))
-    keep_rows(folder / EVAL, findings.evaluation.rows)
+    keep_rows(folder / EVAL, findings.rows)
     for name in differing:
         if name not in stale:
             write_whole(folder / name, drawn[name])
@@ -114,7 +113,7 @@ def _figures_again(findings: Findings) -> GateFigures:
     The rest: which questions were dropped, where other cases would be made now or a model worded them; the scores of
     baselines, where the judges have changed; and all of it where the pack fails at its own questions.
     """
-    batch, pack, cases = findings.found.batch, findings.pack, findings.evidence.cases
+    batch, pack, cases = findings.found.batch, findings.pack, findings.cases
     told, rules = batch.figures, rules_of(batch.job)
     try:
         made = None if isinstance(batch.job.asks, FromPack) and batch.job.asks.reword else make_questions(
@@ -141,13 +140,13 @@ def _encoded(texts: Iterable[str]) -> Iterator[bytes]:
 
 def _settled(findings: Findings) -> FoundBatch:
     """The batch with its status, its figures, its systems as served, its usage, and how its rows were judged."""
-    batch, log = findings.found.batch, findings.evidence.log
+    batch, log = findings.found.batch, findings.log
     # more trials can be planned than batch.json knows of: a kill came before it was written
     job = replace(batch.job, trials=log.planned().trials)
     is_done = not findings.left and not findings.never_run
     status = batch.status if batch.status == PUBLISHED else COMPLETE if is_done else OPEN
-    usage = BatchUsage({name: one.used for name, one in findings.gathered.items()}, batch.usage.gen_usage)
-    are_of_now = all(is_judged_as_now(row, findings.pack) for row in findings.evaluation.rows)
+    usage = BatchUsage({name: one.used for name, one in findings.examined.gathered.items()}, batch.usage.gen_usage)
+    are_of_now = all(is_judged_as_now(row, findings.pack) for row in findings.rows)
     scoring = scoring_of(findings.pack) if are_of_now else batch.scoring
     return replace(findings.found, batch=replace(
         batch, job=job, status=status, figures=_figures_again(findings), systems=dict(log.settings), usage=usage,
@@ -166,8 +165,8 @@ class Recomputed:
 def recompute(found: FoundBatch, pack: Pack, questions: KeptQuestions, *, full: bool) -> Recomputed:
     """Judge again the tracks whose judge changed, or all. Nothing is written. Raises Unusable as `examine` does."""
     before = read_rows(found.folder / EVAL)
-    stands = Before() if full else Before(before, keep_what_is_unchanged)
+    stands = NOTHING_BEFORE if full else Before(before, keep_what_is_unchanged)
     findings = examine(found, pack, questions, stands)
-    rows = tuple(replace(row, judge_version=pack.judge_version) for row in findings.evaluation.rows)
-    findings = replace(findings, evaluation=replace(findings.evaluation, rows=rows))
+    rows = tuple(replace(row, judge_version=pack.judge_version) for row in findings.rows)
+    findings = replace(findings, examined=replace(findings.examined, rows=rows))
     return Recomputed(findings, scoring_differences(findings), tuple(changes_between(before, rows)))

@@ -5,17 +5,17 @@ A refusal writes nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.texts import are, cases_named, count_of, shown_line, word_for
 from benchkit.boards.batch import BLOCKED, PUBLISHED, FoundBatch
 from benchkit.boards.batch_log import log_of, recorded_log, unmerged_line
-from benchkit.boards.board_making import Findings
 from benchkit.boards.choosing_batch import questions_of
-from benchkit.boards.evaluation import Before
+from benchkit.boards.evaluation import NOTHING_BEFORE, Before
 from benchkit.boards.finalizing import examine
+from benchkit.boards.findings import Findings
 from benchkit.boards.game import games_of
 from benchkit.boards.job import usual_file
 from benchkit.boards.job_pack import dataset_differences
@@ -28,7 +28,6 @@ from benchkit.disk.whole_files import shown_path
 from benchkit.running.live import RunContext
 from benchkit.running.plan import Selection, can_be_retried, cells_of
 from benchkit.systems.loading import is_baseline
-from benchkit.trial_log.reader import TrialLog
 
 
 def check_publishable(found: FoundBatch) -> None:
@@ -50,20 +49,44 @@ def systems_of(found: FoundBatch) -> tuple[str, ...]:
     return () if log is None else tuple(log.planned().systems)
 
 
-def reasons_not_to_publish(found: FoundBatch, pack: Pack) -> tuple[str, ...]:
-    """Why a batch must not be published, a sentence each; empty: it can be. Nothing is written."""
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """Why a batch must not be published, a sentence each (none: it can be), and its findings where it has some."""
+
+    reasons: tuple[str, ...]
+    findings: Findings | None = None
+
+
+def verified(found: FoundBatch, pack: Pack, before: Before = NOTHING_BEFORE) -> Verified:
+    """Look a batch over. Nothing is written; rows of `before` that may stand are not judged again."""
     if found.batch.status == BLOCKED:
-        return tuple(f"blocked by the batch gate: {reason}" for reason in found.batch.figures.blocked)
+        return Verified(tuple(f"blocked by the batch gate: {reason}" for reason in found.batch.figures.blocked))
     dataset = dataset_differences(found.batch, found.batch.job, pack)
     if dataset:
-        return (f"it was made in another world: {dataset}",)
+        return Verified((f"it was made in another world: {dataset}",))
     try:
         questions = questions_of(found, accept_altered=True)
         if questions.altered:
-            return tuple(f"its questions were altered: {what}" for what in questions.altered)
-        return (*_of_gates(found, pack, questions), *_of_answers(found, pack, questions))
+            return Verified(tuple(f"its questions were altered: {what}" for what in questions.altered))
+        of_gates = tuple(_of_gates(found, pack, questions))
+        findings = examine(found, pack, questions, before)
+        return Verified((*of_gates, *_of_answers(findings)), findings)
     except Unusable as error:
-        return (str(error),)
+        return Verified((str(error),))
+
+
+def verified_again(found: FoundBatch, pack: Pack, before: Before) -> Verified:
+    """The same of a batch that says it is published."""
+    done = verified(found, pack, before)
+    if done.reasons or done.findings is None:
+        return done
+    log = done.findings.log
+    if all(map(is_baseline, log.planned().systems)):
+        return replace(done, reasons=("only baselines have answered",))
+    return replace(done, reasons=tuple(
+        f"{shown_line(name, 60)} was not asked again, as publishing does"
+        for name in _asked_again(log.planned().systems, pack)
+        if any(log.attempts(cell) < 2 for cell in cells_of(log.planned()) if cell.system == name)))
 
 
 def errors_kept(found: FoundBatch) -> Iterator[str]:
@@ -77,19 +100,6 @@ def errors_kept(found: FoundBatch) -> Iterator[str]:
                "been asked again (run --retry-errors); published, they stay as they are")
 
 
-def reasons_not_published(found: FoundBatch, pack: Pack) -> tuple[str, ...]:
-    """Why a batch that says it is published is not, a sentence each; empty: it is."""
-    reasons = reasons_not_to_publish(found, pack)
-    if reasons:
-        return reasons
-    if all(map(is_baseline, systems_of(found))):
-        return ("only baselines have answered",)
-    log = recorded_log(found)
-    return tuple(f"{shown_line(name, 60)} was not asked again, as publishing does"
-                 for name in _baselines_to_run(found, pack)
-                 if any(log.attempts(cell) < 2 for cell in cells_of(log.planned()) if cell.system == name))
-
-
 def publish(found: FoundBatch, pack: Pack, config: BatchRunConfig, context: RunContext) -> Findings:
     """Run the baselines again and judge all anew: the findings of the published batch, not written yet.
 
@@ -97,16 +107,16 @@ def publish(found: FoundBatch, pack: Pack, config: BatchRunConfig, context: RunC
     and not on the board. Raises as `record_batch` does.
     """
     questions = questions_of(found)
-    again = _baselines_to_run(found, pack)
+    again = _asked_again(systems_of(found), pack)
     if again:
         record_batch(found, pack, questions, again,
                      replace(config, selection=Selection(again=True), reruns_changed=True), context)
     published = replace(found, batch=replace(found.batch, status=PUBLISHED))
-    return examine(published, pack, questions, Before())
+    return examine(published, pack, questions, NOTHING_BEFORE)
 
 
-def _baselines_to_run(found: FoundBatch, pack: Pack) -> tuple[str, ...]:
-    return tuple(name for name in systems_of(found) if is_baseline(name) and not sees_truth(pack, name))
+def _asked_again(systems: Iterable[str], pack: Pack) -> tuple[str, ...]:
+    return tuple(name for name in systems if is_baseline(name) and not sees_truth(pack, name))
 
 
 def _of_gates(found: FoundBatch, pack: Pack, questions: KeptQuestions) -> Iterator[str]:
@@ -118,13 +128,12 @@ def _of_gates(found: FoundBatch, pack: Pack, questions: KeptQuestions) -> Iterat
         yield f"the batch gate blocks it now: {reason}"
 
 
-def _of_answers(found: FoundBatch, pack: Pack, questions: KeptQuestions) -> Iterator[str]:
+def _of_answers(findings: Findings) -> Iterator[str]:
     """What does not hold of log and trace."""
-    log = recorded_log(found)
+    found, log = findings.found, findings.log
     if unmerged := unmerged_line(found):
         yield unmerged
-    yield from _of_requests(log, pack, questions, found)
-    findings = examine(found, pack, questions, Before())
+    yield from _of_requests(findings)
     if not findings.verification.is_consistent:
         yield findings.verification.headline
         yield from map(str, findings.verification.violations)
@@ -132,17 +141,17 @@ def _of_answers(found: FoundBatch, pack: Pack, questions: KeptQuestions) -> Iter
         yield findings.verification.exposed_line
         yield from map(str, findings.verification.exposed)
     if findings.left:
-        planned = len(findings.evaluation.rows)
+        planned = len(findings.rows)
         yield (f"{findings.left} of {planned} {word_for(planned, 'planned cell')} {are(findings.left)} not run; "
                f"go on with python3 board.py run {usual_file(found.batch.job.name)}")
     for name in log.planned().systems:
-        if is_baseline(name) and name.removeprefix("baselines:") not in pack.baselines:
+        if is_baseline(name) and name.removeprefix("baselines:") not in findings.pack.baselines:
             yield f"{shown_line(name, 60)} is no baseline of the pack any more"
 
 
-def _of_requests(log: TrialLog, pack: Pack, questions: KeptQuestions, found: FoundBatch) -> Iterator[str]:
-    games = games_of(pack, questions.cases, rules_of(found.batch.job))
-    changed = [case.id for case in log.planned().cases
+def _of_requests(findings: Findings) -> Iterator[str]:
+    games = games_of(findings.pack, findings.cases, rules_of(findings.found.batch.job))
+    changed = [case.id for case in findings.log.planned().cases
                if case.id not in games or games[case.id].prompt.ask != case.ask]
     if changed:
         yield f"what is asked in {cases_named(changed)} is not what was asked when it was answered"

@@ -14,18 +14,108 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import cast
+from typing import Literal, cast
 
-from benchkit.boards.board_values import GateStatus, Readings, Standing, TrackRow, TrackSection
 from benchkit.boards.pack import Pack, Track
 from benchkit.boards.scores import ScoreRow
 from benchkit.statistics.estimators import figure
-from benchkit.statistics.intervals import HeadlineInterval, case_wilson, clopper_pearson, headline_over_cases
+from benchkit.statistics.intervals import HeadlineInterval, Interval, case_wilson, clopper_pearson, headline_over_cases
 from benchkit.statistics.permutation import OpenValue
-from benchkit.statistics.ranking import open_pair_tests, rank_sets, wins
+from benchkit.statistics.ranking import RankSet, open_pair_tests, rank_sets, wins
 from benchkit.systems.loading import is_baseline
 
 ZERO = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class GateStatus:
+    """The hard gates of one system together: an answer fails when one of them did not hold.
+
+    `failures` of `trials` judged answers, at 95 % (Clopper-Pearson) `interval`; `incomplete` cells were not judged.
+    """
+
+    failures: int
+    trials: int
+    incomplete: int
+    interval: Interval
+
+    @property
+    def is_clean(self) -> bool:
+        """No failure, and nothing left open."""
+        return self.failures == 0 and self.incomplete == 0 and self.trials > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """One share in the three readings of incomplete cells, and its 95 % interval.
+
+    `completed` is over what was judged (None: nothing was); `worst` takes every incomplete cell as worth nothing,
+    `best` as worth all. `low` is the low end over the worst reading, `high` the high end over the best.
+    """
+
+    worst: float
+    completed: float | None
+    best: float
+    low: float
+    high: float
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no incomplete cell leaves anything open."""
+        return self.worst == self.best
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One row of the ranking, which is ordered by the low end of the headline.
+
+    place         its number in the list, from 1
+    gate          None where the pack has no hard gate
+    headline      mean of the capability tracks x (1 - hard-gate fail rate)
+    capability    the first factor alone; None: nothing was judged
+    rank          the ranks that the data leave possible; None where nothing was judged
+    overtaken     systems that failed no gate and stand below this one, which did: mark it
+    planned, judged   cells
+    ahead_of      systems than which it is shown to be better, however its and their incomplete cells would go
+    """
+
+    place: int
+    system: str
+    is_baseline: bool
+    sees_truth: bool
+    gate: GateStatus | None
+    headline: Readings
+    capability: float | None
+    rank: RankSet | None
+    overtaken: tuple[str, ...]
+    planned: int
+    judged: int
+    ahead_of: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TrackRow:
+    """One system under one track. Of a gate the share is that of answers that held it.
+
+    `failures` counts answers below 1 (of a gate: those that did not hold it) of `judged`.
+    """
+
+    system: str
+    share: Readings
+    failures: int
+    judged: int
+    incomplete: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrackSection:
+    """One track: what it measures and what not, a sentence each, and every system in the order of the ranking."""
+
+    name: str
+    kind: Literal["capability", "gate"]
+    measures: str
+    measures_not: str
+    rows: tuple[TrackRow, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,19 @@ A segment without a trial line is abandoned (a kill or a signal came before the 
 its session: a session ends with it. Any other had a line once: its answer was taken out of the log, a violation.
 A trial whose line comes into the log while this looks is neither: the next look finds it. A segment is lost if its
 trial line fell to damage that the log names, or if it did so itself and its cell was asked again.
-In memory are one segment, and some 700 bytes for each trial line.
+
+The trace is read once, one segment in memory at a time; who else draws on its trials is given each that counts.
 """
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchkit.basics.texts import are, count_of, shown_line
-from benchkit.basics.values import JSON, Cell
-from benchkit.boards.trace_events import SegmentKey, outcomes_in
+from benchkit.basics.values import Outcome
+from benchkit.boards.expected_trials import ExpectedTrials, expected_in
+from benchkit.boards.trace_events import SegmentKey, TraceEvent, outcomes_in
 from benchkit.boards.trace_file import (
     MEND,
     MEND_DAMAGE,
@@ -36,14 +37,13 @@ from benchkit.boards.trace_invariants import (
     TIMES,
     Asked,
     ExpectedTrial,
-    due_of,
     gaps_in,
+    outcome_in,
     played_otherwise,
     violations_of,
 )
 from benchkit.boards.usage import NOTHING_USED, TokenUse, tokens_of
 from benchkit.systems.loading import is_baseline
-from benchkit.trial_log.lines import SystemLine, TrialLine
 from benchkit.trial_log.reader import TrialLog, read_log
 
 MOST_NAMED = 200
@@ -114,21 +114,39 @@ class Verification:
         return "" if self.is_consistent else MEND_DAMAGE if self.is_damaged else MEND
 
 
+@dataclass(frozen=True, slots=True)
+class CountedTrial:
+    """An attempt that counts: what it ended in, as its trial line says, and its events; none where they are lost."""
+
+    key: SegmentKey
+    outcome: Outcome
+    events: tuple[TraceEvent, ...]
+
+
+TakeTrial = Callable[[CountedTrial], None]
+"""What is given the trials that count, one after the other."""
+
+
 @dataclass(slots=True)
 class _Findings:
+    expected: ExpectedTrials
+    lines_lost: dict[str, int]
+    is_named: bool
+    seen: bytearray
     found: list[Violation] = field(default_factory=list)
     count: int = 0
-    sessions: frozenset[str] = frozenset()
-    lines_lost: dict[str, int] = field(default_factory=dict)
-    superseded: frozenset[SegmentKey] = frozenset()
     lost: int = 0
+    matched: int = 0
     is_damaged: bool = False
     abandoned: dict[str, SegmentKey] = field(default_factory=dict)
-    matched: set[SegmentKey] = field(default_factory=set)
     exposed: list[Violation] = field(default_factory=list)
     exposed_count: int = 0
     last_at: dict[str, str] = field(default_factory=dict)
     used: dict[str, TokenUse] = field(default_factory=dict)
+
+    def is_superseded(self, number: int) -> bool:
+        """Whether a line gave way to a later attempt, in a log that names damage of its trace."""
+        return self.is_named and not self.expected.is_last(number)
 
     def add(self, invariant: str, place: str, what: str) -> None:
         self.count += 1
@@ -166,7 +184,7 @@ class _Findings:
 
     def is_without_line(self, key: SegmentKey) -> None:
         """A segment has no trial line; that may be the end of its session."""
-        if key.session in self.sessions:
+        if key.session in self.expected.lost_in:
             self.abandoned[key.session] = key
         elif self.lines_lost.get(""):
             self.lost += 1
@@ -184,38 +202,61 @@ def verify(log: TrialLog, trace: Path, asked: Asked | None = None) -> Verificati
     Raises Unusable for a trace that is not there, or holds what no event can be, and where the pack cannot say what
     must not be shown.
     """
-    findings = _Findings()
-    due = _due_of(log, findings)
-    reader = TraceReader(trace, trace_damage_named_by(log))
+    return look_through(log, expected_in(log), trace, asked)
+
+
+def look_through(
+    log: TrialLog, expected: ExpectedTrials, trace: Path, asked: Asked | None = None, take: TakeTrial | None = None,
+) -> Verification:
+    """The same where it is known what the log says; `take` is given every trial that counts."""
+    named = trace_damage_named_by(log)
+    # "" is for a session of which nothing is left
+    findings = _Findings(expected, {**expected.lost_in, "": len(log.named)}, bool(named), bytearray(len(expected)))
+    reader = TraceReader(trace, named)
     # in this order: what was in the trace by then has its line in the log by now, the trial under way apart
     end = trace_size(trace)
-    since = _recorded_since(log, due)
+    since = _recorded_since(log, expected)
     try:
         for segment in reader.segments(findings.damaged, end=end):
             if segment.key not in since:
-                line, before = due.get(segment.key), findings.count
-                findings.times_of(segment)
-                findings.uses(segment)
-                _take(segment, due, findings)
-                if asked is not None:
-                    is_sound = findings.count == before and not segment.is_cut
-                    _hold_against_question(segment, asked, line, findings, is_sound=is_sound)
+                _look_at(segment, log, asked, findings, take)
     finally:
         reader.close()
-    for key in due:
-        if key in findings.superseded:
+    for number in (number for number, is_seen in enumerate(findings.seen) if not is_seen):
+        key = expected.key(number)
+        if findings.is_superseded(number):
             findings.lost += 1
         else:
             findings.add(SEGMENTS, place_of(key), "its trial line has no segment")
-    return Verification(len(findings.matched), len(findings.abandoned), findings.count, tuple(findings.found),
+        if take is not None and expected.counts(number):
+            take(CountedTrial(key, log.trial(key.cell).outcome, ()))
+    return Verification(findings.matched, len(findings.abandoned), findings.count, tuple(findings.found),
                         tuple(findings.exposed), findings.exposed_count, findings.lost, findings.is_damaged,
                         findings.used)
 
 
-def _recorded_since(log: TrialLog, due: Container[SegmentKey]) -> frozenset[SegmentKey]:
+def _look_at(
+    segment: Segment, log: TrialLog, asked: Asked | None, findings: _Findings, take: TakeTrial | None,
+) -> None:
+    expected, before = findings.expected, findings.count
+    number = expected.number(segment.key)
+    line = None if number is None else expected.expected(number)
+    is_counted = number is not None and not findings.seen[number] and expected.counts(number)
+    findings.times_of(segment)
+    findings.uses(segment)
+    _take(segment, number, line, findings)
+    is_sound = findings.count == before and not segment.is_cut
+    if asked is not None:
+        _hold_against_question(segment, asked, line, findings, is_sound=is_sound)
+    if take is not None and line is not None and is_counted:
+        outcome = outcome_in(segment.events, line) if is_sound else None
+        take(CountedTrial(segment.key, outcome or log.trial(segment.key.cell).outcome, segment.events))
+
+
+def _recorded_since(log: TrialLog, expected: ExpectedTrials) -> frozenset[SegmentKey]:
     """The trials that came into a growing log after it was read."""
     return frozenset() if log.is_current else frozenset(
-        key for key in trial_keys(read_log(log.path)) if key not in due)
+        key for key in trial_keys(read_log(log.path)) if expected.number(key) is None)
 
 
 def place_of(key: SegmentKey) -> str:
@@ -223,37 +264,6 @@ def place_of(key: SegmentKey) -> str:
     cell = key.cell
     return (f"trial {cell.trial} of case {shown_line(cell.case, 60)} by {shown_line(cell.system, 60)}, attempt "
             f"{key.attempt} in session {key.session}")
-
-
-def _due_of(log: TrialLog, findings: _Findings) -> dict[SegmentKey, ExpectedTrial]:
-    """What every trial line that counts says, with the settings that held when it was written.
-
-    The findings then know the sessions of the log, how many of their lines are lost, and where the trace has damage
-    that is named the attempts that gave way to a later one.
-    """
-    due: dict[SegmentKey, ExpectedTrial] = {}
-    # where the line that had them first is lost, those of later on
-    settings: dict[str, Mapping[str, JSON]] = dict(log.settings)
-    same: dict[str, str] = {}  # each name once in memory, however many lines repeat it
-    found, last = Counter[str](), dict[str, int]()
-    for line, place in log.lines_that_count():
-        found[same.setdefault(place.session, place.session)] += 1
-        last[same[place.session]] = place.n
-        if isinstance(line, SystemLine):
-            settings[line.system] = line.settings
-        elif isinstance(line, TrialLine):
-            session, system, case = (
-                same.setdefault(name, name) for name in (place.session, line.cell.system, line.cell.case))
-            key = SegmentKey(session, Cell(system, case, line.cell.trial), line.attempt)
-            due[key] = due_of(line, settings.get(system, {}))
-    findings.sessions = frozenset(found)
-    findings.lines_lost = {session: last[session] + 1 - found[session] for session in found}
-    # a session of which nothing is left
-    findings.lines_lost[""] = len(log.named)
-    if trace_damage_named_by(log):
-        counting = {key.cell: key for key in due}
-        findings.superseded = frozenset(key for key in due if counting[key.cell] != key)
-    return due
 
 
 def _hold_against_question(
@@ -270,21 +280,21 @@ def _hold_against_question(
         findings.is_exposed(place, what)
 
 
-def _take(segment: Segment, due: dict[SegmentKey, ExpectedTrial], findings: _Findings) -> None:
+def _take(segment: Segment, number: int | None, line: ExpectedTrial | None, findings: _Findings) -> None:
     place = place_of(segment.key)
     findings.goes_on(segment.key.session)
-    line = due.pop(segment.key, None)
     findings.is_damaged = findings.is_damaged or segment.is_cut
-    if line is not None and segment.is_cut and segment.key in findings.superseded:
-        findings.matched.add(segment.key)
-        findings.lost += 1
-    elif line is not None:
-        findings.matched.add(segment.key)
-        for invariant, what in violations_of(segment.events, line):
-            findings.add(invariant, place, what)
-    elif segment.key in findings.matched:
-        findings.add(SEGMENTS, place, "its trial line has a second segment")
-    else:
+    if number is None or line is None:
         findings.is_without_line(segment.key)
         for what in gaps_in(segment.events) if not segment.is_cut else ():
             findings.add(SEQ, place, what)
+    elif findings.seen[number]:
+        findings.add(SEGMENTS, place, "its trial line has a second segment")
+    else:
+        findings.seen[number] = True
+        findings.matched += 1
+        if segment.is_cut and findings.is_superseded(number):
+            findings.lost += 1
+            return
+        for invariant, what in violations_of(segment.events, line):
+            findings.add(invariant, place, what)

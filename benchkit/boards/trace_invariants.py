@@ -9,13 +9,13 @@ A trial that was asked another question than the one of now (the questions were 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.json_text import canonical, request_of, short_digest, text_digest
 from benchkit.basics.texts import count_of, shown_line
-from benchkit.basics.values import JSON, Case, Failure, Message
+from benchkit.basics.values import JSON, Case, ErrorFacts, Failure, Message, Outcome, Reply
 from benchkit.boards.exposure import leaked_terms, text_of, untimely
 from benchkit.boards.game import Game, GameRules, game_of, observations_in, play
 from benchkit.boards.pack import Pack, Turn
@@ -60,27 +60,34 @@ _TINY = 1e-9
 class ExpectedTrial:
     """What a trial line says that its segment must agree with.
 
-    `text` and `bill` are digests: of the output or what came of one, and of what the trial took.
+    Each of the first four has 16 hex digits: `text` is of the output or what came of one, `bill` of what the trial
+    took, `message` of its error in words.
     """
 
     request: str
     text: str
-    error: str | None
     bill: str
+    message: str
+    error: str | None
     settings: Mapping[str, JSON]
 
 
-def due_of(line: TrialLine, settings: Mapping[str, JSON]) -> ExpectedTrial:
+def expected_of(line: TrialLine, settings: Mapping[str, JSON]) -> ExpectedTrial:
     """What a trial line says, and the settings of its system that held when it was written."""
     outcome, bill = line.outcome, bill_of([line.outcome])
     if isinstance(outcome, Failure):
         error = outcome.error
-        return ExpectedTrial(line.request, _digest(error.partial), error.type, _bill_digest(bill, True), settings)
-    return ExpectedTrial(line.request, _digest(outcome.output), None, _bill_digest(bill, False), settings)
+        return ExpectedTrial(line.request, _digest(error.partial), _bill_digest(bill, True), _digest(error.message),
+                             error.type, settings)
+    return ExpectedTrial(line.request, _digest(outcome.output), _bill_digest(bill, False), NOTHING, None, settings)
+
+
+NOTHING = "0" * 16
+"""In the place of the digest of a text that is not there."""
 
 
 def _digest(text: str | None) -> str:
-    return "nothing" if text is None else text_digest(text)[:32]
+    return NOTHING if text is None else text_digest(text)[:16]
 
 
 def _bill_digest(bill: Bill, is_failure: bool) -> str:
@@ -195,6 +202,19 @@ def _answer(events: Sequence[TraceEvent], due: ExpectedTrial) -> Iterator[str]:
         yield f"it has {count_of(len(said), 'message')}, and its end says {end.data['messages']}"
     if end.type == END and (end.data["ended"] == "error") != (due.error is not None):
         yield f"its end says {end.data['ended']}, and its trial line has {due.error or 'an answer'}"
+
+
+def outcome_in(events: Sequence[TraceEvent], due: ExpectedTrial) -> Outcome | None:
+    """What a trial ended in, by events that violate nothing; None where that is not what its line says of the error."""
+    steps, bill = outcomes_in(events), bill_of(outcomes_in(events))
+    if due.error is None:
+        reply = steps[-1]
+        return replace(reply, usage=bill.usage, timings=bill.timings, latency_s=bill.latency_s, retries=bill.retries,
+                       waited_s=bill.waited_s) if isinstance(reply, Reply) else None
+    message = next(event.data["message"] for event in events if event.type == ERROR)
+    partial = [event.data["text"] for event in events if event.type == ATTEMPT][-1]
+    return Failure(ErrorFacts(due.error, message, partial), bill.latency_s, bill.retries, bill.waited_s) \
+        if _digest(message) == due.message else None
 
 
 _CHECKS: Mapping[str, Callable[[Sequence[TraceEvent], ExpectedTrial], Iterator[str]]] = {

@@ -66,7 +66,8 @@ article:target, .folded:target, li:target { box-shadow: -4px 0 0 var(--focus); }
 code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace;
   font-size: .875em; }
 code { background: var(--panel); padding: .1em .3em; border-radius: 3px; }
-:is(th, td, h3, a) > code { background: none; padding: 0; }
+:is(th, td, h3, h4, a) > code { background: none; padding: 0; }
+:is(h3, h4) > code { font-size: 1em; }
 mark { background: var(--flaky-tint); color: inherit; box-shadow: inset 0 -2px 0 var(--flaky); }
 .quiet { color: var(--quiet); font-size: .875rem; }
 .skip { position: absolute; left: -100vw; padding: .5rem 1rem; background: var(--paper); }
@@ -226,6 +227,8 @@ _PLACES = """
   h1 { font-size: 1.45rem; }
   .scroll { margin-inline: -1rem; padding-inline: 1rem; }
   .scroll tbody th, .scroll :is(.systems, .ranking) tbody th { min-width: 8.5rem; max-width: 9rem; }
+  .scroll .ranking tbody th { min-width: 6.75rem; max-width: 7rem; }
+  .scroll .ranking :is(th, td) { padding-inline: 0 .4rem; min-width: 2.5rem; }
   .rows col.label { width: 31%; }
   .rows col.note { width: 5.4rem; }
   .rows .number { padding-left: .5rem; font-size: .8125rem; }

@@ -25,7 +25,7 @@ from benchkit.systems.loading import load_system
 from benchkit.systems.system import SystemOptions
 from benchkit.tasks.judging import judge, refuse_raising
 from benchkit.tasks.task import Task, in_split, read_cases
-from benchkit.trial_log.reader import TrialLog, read_log
+from benchkit.trial_log.reader import TakeLine, TrialLog, read_log
 
 MOST_AT_ONCE = 1024
 MOST_KEPT = 1024
@@ -69,15 +69,17 @@ class RunContext:
     stop: StopRequest
 
 
-def log_at(path: Path, accept_damage: bool = False) -> TrialLog | None:
+def log_at(path: Path, accept_damage: bool = False, take: TakeLine | None = None) -> TrialLog | None:
     """The log to go on with as it is, read without a lock; None where there is none yet, or nothing planned in it.
+
+    `take` is given every line that counts.
 
     Raises Unusable for a link, for what is no log, and for damage.
     """
     refuse_link(path)
     if not path.exists() or path.stat().st_size == 0:
         return None
-    log = read_log(path, accept_damage=accept_damage)
+    log = read_log(path, accept_damage=accept_damage, take=take)
     return None if log.plan is None else log
 
 

@@ -34,7 +34,10 @@ from benchkit.trial_log.lines import (
 )
 from benchkit.trial_log.scan import LineSource, NamedDamage, Prescan, line_and_place, prescan_of
 
-__all__ = ["SessionSummary", "TrialLog", "read_log"]
+__all__ = ["SessionSummary", "TakeLine", "TrialLog", "read_log"]
+
+TakeLine = Callable[[Line, LinePosition], None]
+"""What is given the lines of a log, one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,12 @@ class TrialLog:
         """The number of a cell in the order of the plan, from 0; None if it is not planned."""
         return self._table.position(cell.system, cell.case, cell.trial) if self._table else None
 
+    def cell(self, position: int) -> Cell:
+        """The cell at a position in the order of the plan. Raises LookupError without a plan."""
+        if self._table is None:
+            raise LookupError("nothing is planned")
+        return self._table.cell(position)
+
     def attempts(self, cell: Cell) -> int:
         """The number of the last attempt at a cell; 0 if there is none."""
         facts = self.facts(cell)
@@ -192,10 +201,11 @@ class TrialLog:
         return request(self._table.ask(position), cell.seed)
 
 
-def read_log(path: Path | str, *, accept_damage: bool = False) -> TrialLog:
+def read_log(path: Path | str, *, accept_damage: bool = False, take: TakeLine | None = None) -> TrialLog:
     """Read a log. Raises Unusable: no such file, no log, harmful damage (with file, line, byte), impossible content.
 
-    With `accept_damage` no damage is harmful: all that no session line names is in `harmless`.
+    With `accept_damage` no damage is harmful: all that no session line names is in `harmless`. `take` is given every
+    line that counts, as `lines_that_count` gives them, while the log is read.
     """
     source = LineSource(Path(path))
     refuse_another_kind(source.path, Kind.LOG)
@@ -204,7 +214,8 @@ def read_log(path: Path | str, *, accept_damage: bool = False) -> TrialLog:
         source.refuse_foreign(SESSION_START, "trial log")
     accounting = Accounting(source.path, prescan, accept_damage)
     for offset, length, data in _lines_to(prescan.size, source):
-        accounting.take(offset, length, data)
+        if accounting.take(offset, length, data) and take is not None and data is not None:
+            take(*line_and_place(f"{shown_path(source.path)}: byte {offset}", data))
     return _log_of(source, prescan, accounting)
 
 

@@ -1,0 +1,60 @@
+"""How every section of a board says a name, a share and a count."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from benchkit.basics.texts import percent, shown_line
+from benchkit.boards.board import Board
+from benchkit.boards.solver_facts import SystemFacts
+from benchkit.boards.standings import Readings, Standing
+from benchkit.pages.marks import Tone
+from benchkit.render.document import Code, Cut, Detail, Mark, Paragraph, Span, listed, quiet, words
+from benchkit.reports.figures import spread
+
+LONGEST_LINE = 400
+MOST_WORDS = 4
+SYSTEMS = Cut(100, None, "system")
+
+
+def of_system(system: Standing | SystemFacts) -> tuple[Span, ...]:
+    """Its name, and that it sees the truth where it does."""
+    truth = (" ", Mark("sees the truth: for testing only", Tone.FLAKY)) if system.sees_truth else ()
+    return Code(system.system), *truth
+
+
+def names(systems: Sequence[str], most: int | None = None) -> tuple[Span, ...]:
+    """Their names, and how many more there are than are named."""
+    more = 0 if most is None else len(systems) - most
+    return (*listed(map(Code, systems[:most])), *([f" and {more} more"] if more > 0 else []))
+
+
+def share_of(readings: Readings) -> str:
+    """A share in percent, or the range that incomplete cells leave open: `41.7 to 83.3`."""
+    return percent(readings.worst) if readings.is_whole else spread(readings.worst, readings.best)
+
+
+def interval_of(readings: Readings) -> str:
+    """Its 95 % interval in percent."""
+    return spread(readings.low, readings.high)
+
+
+def counts_of(counts: Mapping[str, int], most: int = 2 * MOST_WORDS) -> str:
+    """Words with their counts, and how many are left out: `none 12, under_way 4`."""
+    shown = [f"{shown_line(word, 80) or '(empty)'} {count}" for word, count in list(counts.items())[:most]]
+    more = len(counts) - len(shown)
+    return ", ".join(shown) + (f", and {more} more" if more > 0 else "") if shown else "none"
+
+
+def more(*spans: Span) -> Paragraph:
+    """A paragraph of a section that text leaves out."""
+    return words(*spans, detail=Detail.MORE)
+
+
+def remark(*spans: Span) -> Paragraph:
+    """A remark that text leaves out."""
+    return quiet(*spans, detail=Detail.MORE)
+
+
+def synthetic_mark(board: Board) -> tuple[Span, ...]:
+    """What says at every question that nothing of it is real; nothing where all is."""
+    return () if board.pack.synthetic is None else (" ", Mark("SYNTHETIC", Tone.PLAIN))
