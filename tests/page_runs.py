@@ -6,10 +6,9 @@ from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 
-from benchkit.reports.page import page_report
-
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.comparison import side_by_side
+from benchkit.reports.documents import page_report
 from benchkit.reports.run_report import report_of
 from tests.hostile_run import hostile_record
 from tests.reports_samples import WORKED_SUITE, case, record
