@@ -6,7 +6,6 @@ from benchkit.pages.distribution_chart import DistributionChart, Group, Percenti
 from benchkit.pages.marks import Tone
 from benchkit.pages.timeline_chart import Lane, Moment, TimelineChart, TimelineEvent
 from benchkit.render.document import (
-    Anchor,
     Bar,
     Bars,
     Beside,
@@ -40,7 +39,7 @@ def spans(text: str) -> tuple[Span, ...]:
     """One span of each kind, full of a text."""
     return (text, " ", Code(text), " ", Strong(text), " ", Strong(Code(text)), " ", Mark(text, Tone.FAIL), " ",
             Mark(text, Tone.PASS, small=True), Mark(text, Tone.FAIL, small=True, to="one"), " ", Link("one", text), " ",
-            Link("one", Code(text)), " ", Anchor("here", text), " ", Tally(text, ((Tone.PASS, 7), (Tone.FAIL, 2))), " ", text)
+            Link("one", Code(text)), " ", Tally(text, ((Tone.PASS, 7), (Tone.FAIL, 2))), " ", text)
 
 
 def table(text: str, cut: Cut) -> Table:
@@ -63,7 +62,7 @@ def charts(text: str) -> list[Block]:
     return [
         Chart(Bars(text, text, text, text, [bar, unknown], Cut(1, None, text)), text, [table(text, Cut())]),
         Chart(Bars(text, text, text, text, [bar], is_signed=True)),
-        Chart(table(text, Cut()), text), Chart(curve), Chart(DistributionChart(text, (group,), text, (text, text))), Chart(timeline)]
+        Chart(curve), Chart(DistributionChart(text, (group,), text, (text, text))), Chart(timeline)]
 
 
 def blocks(text: str) -> list[Block]:
@@ -72,7 +71,7 @@ def blocks(text: str) -> list[Block]:
         Heading(spans(text)), Paragraph(spans(text)), Paragraph(text, quiet=True), Paragraph(Code(text)),
         Facts([(text, spans(text)), (text, text)]), Figures([Figure(text, text, text, Tone.PASS)]),
         table(text, Cut()), table(text, Cut(2, 3, text)), *charts(text),
-        Callout(Tone.FLAKY, spans(text), [Bullets([spans(text), Anchor("there", text)]), Verbatim(text, text)]),
+        Callout(Tone.FLAKY, spans(text), [Bullets([spans(text), text]), Verbatim(text, text)]),
         Callout(Tone.FAIL, text, folded=True), Bullets([text, Code(text), spans(text)], is_numbered=True),
         Fold(spans(text), [Paragraph(text), Verbatim(text)], "fold"),
         Verbatim(f"x{text}\n\n", spans(text), 2, 1, (0, 1)),

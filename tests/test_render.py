@@ -14,7 +14,6 @@ from benchkit.render.as_markdown import COMMENT, as_markdown
 from benchkit.render.as_text import as_text
 from benchkit.render.columns import WIDTH, width_of
 from benchkit.render.document import (
-    Anchor,
     Bar,
     Bars,
     Beside,
@@ -133,10 +132,6 @@ GOLDENS: Sequence[tuple[Block, str, str, str]] = (
     (Bullets(["one", "- two"], is_numbered=True),
      "1. one\n2. - two\n", "1. one\n2. \\- two\n\n", "<ol><li>one</li><li>- two</li></ol>\n"),
     (Bullets([]), "", "", "\n"),
-    (Bullets([Anchor("x-1", "one"), ("and ", Anchor("x-2", "two"))]), "- one\n- and two\n", "- one\n- and two\n\n",
-     '<ul><li id="x-1">one</li><li>and <span id="x-2">two</span></li></ul>\n'),
-    (Chart(Table("Grid", [Column("case")], [("a",)]), "What it means."), "", "",
-     '<p class="quiet">What it means.</p><div class="scroll" role="region" aria-label="Grid" tabindex="0"><table>'),
     (Fold(("All of ", Code("x")), [words("y")], "x"),
      "All of x\n  y\n", "<details><summary>All of x</summary>\n\ny\n\n</details>\n\n",
      '<details><summary>All of <code>x</code></summary><div class="folded" id="x"><p>y</p>\n</div></details>\n'),

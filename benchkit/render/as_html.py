@@ -15,7 +15,6 @@ from benchkit.pages.row_chart import Bar as DrawnBar
 from benchkit.pages.row_chart import DifferenceRow, RowTitles, bar_chart, difference_chart
 from benchkit.pages.timeline_chart import TimelineChart, timeline_chart
 from benchkit.render.document import (
-    Anchor,
     Bar,
     Bars,
     Beside,
@@ -40,7 +39,6 @@ from benchkit.render.document import (
     Paragraph,
     Section,
     Span,
-    Spans,
     Strong,
     Table,
     Tally,
@@ -96,8 +94,6 @@ def _span(span: Span) -> Html:
         case Mark(words, tone, small, to):
             shown = mark(tone, words, to) if small else badge(tone, words)
             return parts.link(to, shown) if to and not small else shown
-        case Anchor(name, text):
-            return element("span", text, id=name)
         case Tally(title, counts):
             return stacked_bar(title, [BarPart(tone, count) for tone, count in counts])
     return joined(span)
@@ -165,11 +161,9 @@ def _table(block: Table, level: int) -> Iterator[Html]:
 
 @block_html.register
 def _chart(block: Chart, level: int) -> Iterator[Html]:
-    sentence = [parts.paragraph(line(block.sentence), class_="quiet")] if block.sentence else []
-    if isinstance(block.data, Table):
-        yield from chain(sentence, _table(block.data, level))
-    else:
-        yield from chain(_drawn(block.data), sentence)
+    yield from _drawn(block.data)
+    if block.sentence:
+        yield parts.paragraph(line(block.sentence), class_="quiet")
 
 
 @block_html.register
@@ -180,16 +174,9 @@ def _callout(block: Callout, level: int) -> Iterator[Html]:
 
 @block_html.register
 def _bullets(block: Bullets, level: int) -> Iterator[Html]:
-    items = map(_item, made(block.items))
+    items = (element("li", line(item)) for item in made(block.items))
     for first in items:
         yield from stream("ol" if block.is_numbered else "ul", chain([first], items))
-
-
-def _item(item: Spans) -> Html:
-    match item:
-        case Anchor(name, text):
-            return element("li", text, id=name)
-    return element("li", line(item))
 
 
 @block_html.register

@@ -15,7 +15,6 @@ from benchkit.basics.texts import count_of
 from benchkit.pages.escaping import markdown_block, markdown_summary
 from benchkit.pages.marks import Tone
 from benchkit.render.document import (
-    Anchor,
     Beside,
     Block,
     Blocks,
@@ -137,7 +136,7 @@ def _span(span: Span, is_in_table: bool) -> str:
             return _span(content, is_in_table)
         case Mark(words, tone):
             return _bold(markdown_words(words)) if tone is Tone.FAIL else markdown_words(words)
-        case Anchor() | Tally():
+        case Tally():
             return markdown_words(plain_span(span))
     return markdown_words(span)
 

@@ -80,14 +80,6 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Anchor:
-    """A text that links lead to by this name."""
-
-    name: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Tally:
     """How many are of each tone: `7 pass, 2 fail`, or a small bar. `title` is of what."""
 
@@ -95,7 +87,7 @@ class Tally:
     counts: Sequence[tuple[Tone, int]]
 
 
-Span: TypeAlias = str | Code | Strong | Mark | Link | Anchor | Tally
+Span: TypeAlias = str | Code | Strong | Mark | Link | Tally
 Spans: TypeAlias = Span | Sequence[Span]
 """A line: one span, or several, put together as they are (blanks between them are given)."""
 Cell: TypeAlias = Spans | int | None
@@ -252,12 +244,9 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Chart(Block):
-    """A picture, the sentence below it, and the blocks that stand in its place where a format draws none.
+    """A picture, the sentence below it, and the blocks that stand in its place where a format draws none."""
 
-    A table of marks is a picture, too; the sentence, which says what they mean, stands above it.
-    """
-
-    data: Bars | CurveChart | DistributionChart | TimelineChart | Table
+    data: Bars | CurveChart | DistributionChart | TimelineChart
     sentence: Spans = ""
     instead: Blocks = ()
 
@@ -351,14 +340,14 @@ class Document:
 # what writes sections shorter
 
 
-def number_column(title: str | Code, group: str = "", hint: str = "") -> Column:
+def number_column(title: str | Code, group: str = "", hint: str = "", detail: Detail = Detail.LEAD) -> Column:
     """A column of figures."""
-    return Column(title, Kind.NUMBER, group=group, hint=hint)
+    return Column(title, Kind.NUMBER, group=group, hint=hint, detail=detail)
 
 
-def flexible_column(title: str | Code) -> Column:
+def flexible_column(title: str | Code, detail: Detail = Detail.LEAD) -> Column:
     """A column of texts that gives way where the line is short."""
-    return Column(title, flexible=True)
+    return Column(title, flexible=True, detail=detail)
 
 
 def words(*spans: Span, detail: Detail = Detail.LEAD) -> Paragraph:
@@ -414,8 +403,6 @@ def plain_span(span: Span) -> str:
             return plain_span(content)
         case Mark(words, tone, small):
             return SIGNS[tone] if small else words
-        case Anchor(_, text):
-            return text
         case Tally(_, counts):
             return ", ".join(f"{count:,} {tone}" for tone, count in counts if count) or "nothing"
 

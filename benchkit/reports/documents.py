@@ -58,7 +58,7 @@ def run_sections(run: RunReport, anchors: Anchors) -> list[Section]:
         ("rates", "How often it passes", partial(_rates, run), Detail.LEAD),
         ("failures", "Why trials failed", partial(failure_blocks, run), Detail.LEAD),
         ("flaky", "Flaky cases", partial(cases.flaky_blocks, run, anchors), Detail.LEAD),
-        ("never", "Cases without a pass", partial(cases.never_blocks, run), Detail.LEAD),
+        ("never", "Cases without a pass", partial(cases.never_blocks, run, anchors), Detail.LEAD),
         ("incomplete", "Incomplete trials", partial(unjudged_blocks, run), Detail.LEAD),
         ("tags", "By tag", partial(rates.tag_blocks, run), Detail.MORE),
         ("grid", "Every trial", partial(cases.all_blocks, run, anchors), Detail.MORE),

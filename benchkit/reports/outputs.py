@@ -2,52 +2,75 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+import sys
+from array import array
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import Any, TypeGuard
 
 from benchkit.basics.texts import count_of, shown_line
 from benchkit.basics.values import JSON, Timings, Usage
-from benchkit.recordings.run_record import Result
+from benchkit.recordings.run_record import VERDICTS, Result
 from benchkit.reports.figures import seconds
 from benchkit.reports.speed import latency_of
 
 LONGEST = 200
-_PLAIN = (str, int, float, type(None))
+MOST_PARSED, MOST_BRACKETS = 20_000, 200
+"""Longer outputs, and deeper ones (which not every Python reads), are compared as text only."""
 
 
 def expected_line(expected: JSON, most: int = LONGEST) -> str:
     """`category: outage, needs_reply: true`, at most `most` characters; nothing where nothing is expected by name."""
-    if isinstance(expected, Mapping) and all(isinstance(value, _PLAIN) for value in expected.values()):
+    if _is_flat(expected):
         return shown_line(", ".join(f"{name}: {_text(value)}" for name, value in expected.items()), most)
     return "" if expected is None else shown_line(_text(expected), most)
+
+
+def value_text(value: JSON) -> str:
+    """An input or an expected value as text: fields line by line, unless there are fields in them."""
+    if isinstance(value, str):
+        return value
+    if _is_flat(value) and value:
+        texts = {name: _text(one) for name, one in value.items()}
+        return "\n".join(f"{name}:\n{text}" if "\n" in text else f"{name}: {text}" for name, text in texts.items())
+    return json.dumps(value, indent=1, ensure_ascii=False)
+
+
+def _is_flat(value: JSON) -> TypeGuard[Mapping[str, JSON]]:
+    return isinstance(value, Mapping) and all(isinstance(one, str | int | float | None) for one in value.values())
 
 
 def _text(value: JSON) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def value_text(value: JSON) -> str:
-    """An input or an expected value as text: the fields of a flat object line by line, what is deeper as JSON."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Mapping) and value and all(isinstance(one, _PLAIN) for one in value.values()):
-        return "\n".join(_field_text(name, one) for name, one in value.items())
-    return json.dumps(value, indent=1, ensure_ascii=False)
-
-
-def _field_text(name: str, value: JSON) -> str:
-    text = value if isinstance(value, str) else json.dumps(value)
-    return f"{name}:\n{text}" if "\n" in text else f"{name}: {text}"
+def measures_of(result: Result) -> list[str]:
+    """What was measured of a trial, fact by fact: seconds, attempts, tokens, timings."""
+    latency, usage, timings = latency_of(result), result.usage or Usage(), result.timings or Timings()
+    tokens = {"in": usage.prompt_tokens, "out": usage.output_tokens, "cached": usage.cached_tokens}
+    times = {"load": timings.load_s, "prompt": timings.prompt_s, "output": timings.output_s,
+             "first token": timings.first_token_s, "other": timings.other_s}
+    return [
+        *([f"{seconds(latency)} s"] if latency is not None else []),
+        *(["cold"] if result.cold else []),
+        *([f"attempt {result.attempts}"] if result.attempts > 1 else []),
+        *([f"{result.retries} sent again"] if result.retries else []),
+        *([f"finish {shown_line(result.finish, 30)}"] if result.finish not in (None, "stop") else []),
+        *(f"{count} tokens {name}" for name, count in tokens.items() if count is not None),
+        *(f"{name} {seconds(value)} s" for name, value in times.items() if value is not None)]
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much is kept of a case: outcomes by verdict, and of each outcome trials and ranges. None: all of them."""
+    """How much is kept of a case: outcomes by verdict, and of each outcome trials and ranges of their numbers."""
 
-    outcomes: Mapping[str, int] | None = None
-    trials: int | None = None
-    ranges: int | None = None
+    outcomes: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(VERDICTS, sys.maxsize))
+    trials: int = sys.maxsize
+    ranges: int = sys.maxsize
+
+
+EVERYTHING = Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +86,7 @@ class TrialFacts:
 class AnswerGroup:
     """`size` trials with one outcome, at least one: `first` stands for all of them.
 
-    `numbers` are written as a person writes them: `1-4, 7, 9-10`. `trials` are the first of them in order.
+    `numbers` are written as a person writes them: `1-4, 7, 9-10`. `trials` are the first of them, in order.
     """
 
     first: Result
@@ -72,96 +95,35 @@ class AnswerGroup:
     trials: tuple[TrialFacts, ...]
 
 
-def answer_groups(results: Iterable[Result], limits: Limits = Limits()) -> tuple[AnswerGroup, ...]:
+def answer_groups(results: Iterable[Result], limits: Limits = EVERYTHING) -> tuple[AnswerGroup, ...]:
     """The trials of a case by outcome, in the order of their first ones.
 
     A check is a pure function of a case and an output, so equal outputs have equal verdicts, checks and explanations.
     """
-    groups: dict[Hashable, _Group] = {}
-    left = None if limits.outcomes is None else dict(limits.outcomes)
+    groups: dict[Hashable, tuple[Result, array[int], list[TrialFacts]]] = {}
+    left = dict(limits.outcomes)
     for result in results:
         outcome = result.verdict, result.output, result.finish, result.reasoning, result.error
+        if outcome not in groups and left[result.verdict]:
+            left[result.verdict] -= 1
+            groups[outcome] = result, array("q"), []
         if outcome in groups:
-            groups[outcome].take(result)
-        elif left is None or left[result.verdict]:
-            groups[outcome] = _Group(result, limits)
-            if left is not None:
-                left[result.verdict] -= 1
-    return tuple(group.group() for group in groups.values())
+            _, numbers, trials = groups[outcome]
+            numbers.append(result.trial)
+            if len(trials) < limits.trials:
+                trials.append(TrialFacts(result.trial, result.seed, tuple(measures_of(result))))
+    return tuple(AnswerGroup(first, len(numbers), ranges_of(numbers, limits.ranges), tuple(trials))
+                 for first, numbers, trials in groups.values())
 
 
-class _Group:
-    """Takes the trials of one outcome in order."""
-
-    def __init__(self, first: Result, limits: Limits) -> None:
-        self._first, self._limits, self._size = first, limits, 0
-        self._trials: list[TrialFacts] = []
-        self._numbers = Ranges(limits.ranges)
-        self.take(first)
-
-    def take(self, result: Result) -> None:
-        self._size += 1
-        self._numbers.take(result.trial)
-        if self._limits.trials is None or self._size <= self._limits.trials:
-            self._trials.append(TrialFacts(result.trial, result.seed, tuple(measures_of(result))))
-
-    def group(self) -> AnswerGroup:
-        return AnswerGroup(self._first, self._size, self._numbers.text(), tuple(self._trials))
-
-
-def measures_of(result: Result) -> list[str]:
-    """What was measured of a trial, fact by fact: seconds, attempts, tokens, timings."""
-    facts = [f"{seconds(latency_of(result))} s"] if latency_of(result) is not None else []
-    facts += ["cold"] if result.cold else []
-    facts += [f"attempt {result.attempts}"] if result.attempts > 1 else []
-    facts += [f"{result.retries} sent again"] if result.retries else []
-    facts += [f"finish {shown_line(result.finish, 30)}"] if result.finish not in (None, "stop") else []
-    return facts + _usage_facts(result.usage) + _timing_facts(result.timings)
-
-
-def _usage_facts(usage: Usage | None) -> list[str]:
-    if usage is None:
-        return []
-    counts = (("in", usage.prompt_tokens), ("out", usage.output_tokens), ("cached", usage.cached_tokens))
-    return [f"{count} tokens {name}" for name, count in counts if count is not None]
-
-
-def _timing_facts(timings: Timings | None) -> list[str]:
-    if timings is None:
-        return []
-    parts = (("load", timings.load_s), ("prompt", timings.prompt_s), ("output", timings.output_s),
-             ("first token", timings.first_token_s), ("other", timings.other_s))
-    return [f"{name} {seconds(value)} s" for name, value in parts if value is not None]
-
-
-class Ranges:
-    """Takes ascending numbers, and keeps the first `most` ranges of neighbours; of others only how many there are."""
-
-    def __init__(self, most: int | None = None) -> None:
-        self._most = most
-        self._kept: list[range] = []
-        self._count = 0
-        self._next: int | None = None
-
-    def take(self, number: int) -> None:
-        """The next number."""
-        if number != self._next:
-            self._count += 1
-            if self._most is None or self._count <= self._most:
-                self._kept.append(range(number, number + 1))
-        elif self._count == len(self._kept):
-            self._kept[-1] = range(self._kept[-1].start, number + 1)
-        self._next = number + 1
-
-    def text(self) -> str:
-        """The ranges as a person writes them."""
-        told = ", ".join(str(one[0]) if len(one) == 1 else f"{one[0]}-{one[-1]}" for one in self._kept)
-        more = self._count - len(self._kept)
-        return told + (f" and {count_of(more, 'more range')}" if more else "")
-
-
-MOST_PARSED, MOST_BRACKETS = 20_000, 200
-"""Longer outputs, and deeper ones (which not every Python reads), are compared as text only."""
+def ranges_of(numbers: Sequence[int], most: int = sys.maxsize) -> str:
+    """Ascending numbers as a person writes them, and how many more ranges of neighbours than `most` there are."""
+    starts = array("q", (place for place, number in enumerate(numbers)
+                         if not place or number != numbers[place - 1] + 1))
+    ranges = ((numbers[start], numbers[end - 1]) for start, end in
+              zip(starts, chain(islice(starts, 1, None), [len(numbers)]), strict=True))
+    told = ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in islice(ranges, most))
+    return told + (f" and {count_of(len(starts) - most, 'more range')}" if len(starts) > most else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,24 +134,6 @@ class OutputPair:
     failed: Result
 
 
-@dataclass(frozen=True, slots=True)
-class Parted:
-    """A text in three: what both begin with, what is its own, what both end with."""
-
-    start: str
-    own: str
-    end: str
-
-
-@dataclass(frozen=True, slots=True)
-class FieldDifference:
-    """A field of two JSON objects whose values differ; None where an object does not have it."""
-
-    name: str
-    passed: str | None
-    failed: str | None
-
-
 def output_pair(results: Iterable[Result]) -> OutputPair | None:
     """The pair of one case; None unless a trial passed and another failed."""
     first: dict[str, Result] = {}
@@ -198,6 +142,15 @@ def output_pair(results: Iterable[Result]) -> OutputPair | None:
         if "pass" in first and "fail" in first:
             return OutputPair(first["pass"], first["fail"])
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Parted:
+    """A text in three: what both begin with, what is its own, what both end with."""
+
+    start: str
+    own: str
+    end: str
 
 
 def parted(text: str, other: str) -> Parted:
@@ -220,12 +173,19 @@ def _common(text: str, other: str, most: int) -> int:
     return low
 
 
+@dataclass(frozen=True, slots=True)
+class FieldDifference:
+    """A field of two JSON objects whose values differ; None where an object does not have it."""
+
+    name: str
+    passed: str | None
+    failed: str | None
+
+
 def field_differences(passed: str, failed: str) -> tuple[FieldDifference, ...]:
     """The fields that differ, if both outputs are JSON objects; nothing else."""
     one, other = _object_of(passed), _object_of(failed)
-    if one is None or other is None:
-        return ()
-    return tuple(_differences(one, other))
+    return () if one is None or other is None else tuple(_differences(one, other))
 
 
 def _object_of(text: str) -> Mapping[str, Any] | None:
@@ -240,10 +200,6 @@ def _object_of(text: str) -> Mapping[str, Any] | None:
 
 def _differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[FieldDifference]:
     for name in dict.fromkeys((*one, *other)):
-        here, there = (_text_of(side, name) for side in (one, other))
+        here, there = (json.dumps(side[name], ensure_ascii=False) if name in side else None for side in (one, other))
         if here != there:
             yield FieldDifference(name, here, there)
-
-
-def _text_of(fields: Mapping[str, Any], name: str) -> str | None:
-    return json.dumps(fields[name], ensure_ascii=False) if name in fields else None

@@ -140,6 +140,21 @@ class CaseRow:
         return abs(2 * self.passed - self.n) / self.n if self.n else 0.0
 
 
+def passed_cell(row: CaseRow) -> str:
+    """`7 of 10`, over the judged trials, and how many were not."""
+    return passed_of(row.passed, row.n, row.incomplete)
+
+
+def main_failure(row: CaseRow) -> str:
+    """The explanation most of a case's failures have, or the check, and of how many failed trials it is."""
+    failures = row.failures
+    if failures.reasons:
+        reason = failures.reasons[0]
+        return f"{reason.check}: {reason.text} ({of(reason.count, failures.failed)})"
+    check = max(failures.checks, key=lambda check: check.failed, default=None)
+    return f"{check.name} ({of(check.failed, failures.failed)})" if check else ""
+
+
 def case_rows(cases: Iterable[CaseTally]) -> tuple[CaseRow, ...]:
     """A row for each case, in order."""
     intervals: dict[Counts, Interval] = {}
@@ -158,21 +173,6 @@ def _row(case: CaseTally, interval: Interval) -> CaseRow:
         case.case.id, counts.completed, counts.passed, counts.incomplete,
         interval.low if is_known else None, interval.high if is_known else None,
         disagreement(counts.completed, counts.passed), state(counts), case.marks, case.failures, case.microseconds)
-
-
-def passed_cell(row: CaseRow) -> str:
-    """`7 of 10`, over the judged trials, and how many were not."""
-    return passed_of(row.passed, row.n, row.incomplete)
-
-
-def main_failure(row: CaseRow) -> str:
-    """The explanation most of a case's failures have, or the check, and of how many failed trials it is."""
-    failures = row.failures
-    if failures.reasons:
-        reason = failures.reasons[0]
-        return f"{reason.check}: {reason.text} ({of(reason.count, failures.failed)})"
-    check = max(failures.checks, key=lambda check: check.failed, default=None)
-    return f"{check.name} ({of(check.failed, failures.failed)})" if check else ""
 
 
 def in_state(rows: Iterable[CaseRow], *states: State) -> tuple[CaseRow, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from benchkit.basics.texts import count_of, sentence, shown_line
+from benchkit.basics.texts import are, count_of, sentence, shown_line
 from benchkit.pages.marks import Tone
 from benchkit.recordings.run_record import Result
 from benchkit.render.document import (
@@ -24,6 +24,7 @@ from benchkit.render.document import (
     Mark,
     Paragraph,
     Span,
+    Spans,
     Table,
     Tally,
     Verbatim,
@@ -41,13 +42,16 @@ from benchkit.reports.sections.anchors import MOST_ROWS, Anchors, by_trouble, ha
 from benchkit.reports.tally import CaseRow, in_state, main_failure, never_passed, passed_cell
 from benchkit.statistics.estimators import State
 
-BARS = Cut(30, MOST_ROWS, "case")
+FEW_BARS = 30
 TROUBLE = Cut(8, 500, "case")
 MOST_IN_LINE = 20
 """Marks of trials in a line of text; more give way to the other columns."""
 MOST_OPEN, MOST_PAIRS, MOST_FIELDS = 5, 60, 12
-AROUND, MOST_OWN = 400, 1_200
-"""Characters shown of what two outputs share on either side, and of what each has for itself."""
+BEFORE, LINES_BEFORE, MOST_OWN, BEHIND = 200, 4, 1_200, 400
+"""Characters (and lines) shown of what two outputs begin with, of what each has for itself, of what both end with."""
+LEGEND: Sequence[Span] = (
+    Mark("mark", Tone.PASS, True), " passed, ", Mark("mark", Tone.FAIL, True), " failed, ",
+    Mark("mark", Tone.INCOMPLETE, True), " incomplete, ", Mark("mark", Tone.ABSENT, True), " did not run. ")
 _TONES = {State.STABLE_PASS: Tone.PASS, State.STABLE_FAIL: Tone.FAIL, State.FLAKY: Tone.FLAKY,
           State.POSSIBLY_FLAKY: Tone.INCOMPLETE, State.NO_DATA: Tone.ABSENT}
 _VERDICTS = {"pass": Tone.PASS, "fail": Tone.FAIL}
@@ -72,21 +76,26 @@ def case_name(row: CaseRow, to: str = "") -> Link:
     return Link(to, Code(row.id))
 
 
+def case_title(row: CaseRow) -> Spans:
+    """`B passed 2 of 3: flaky`."""
+    return Code(row.id), f" passed {passed_cell(row)}: ", state_mark(row)
+
+
 def all_blocks(run: RunReport, anchors: Anchors) -> Iterator[Block]:
     """Every case in the order of its file, with a mark for each trial, or with counts in a large run."""
     if not run.cases:
         yield words("There are no cases.")
         return
+    yield quiet(*(LEGEND if has_marks(run) else ()),
+                "A mark or a name leads to input, output and checks. " if anchors.detailed else "",
+                "Disagree: how often two fresh trials of a case would differ.", detail=Detail.MORE)
     shown = sorted(by_trouble(run.cases)[:MOST_ROWS])
     trials = Column("trials", Kind.MARKS, flexible=run.record.trials > MOST_IN_LINE)
     columns = [flexible_column("case"), trials, Column("passed"), number_column("95 %"),
-               number_column("disagree %", hint="how often two fresh trials differ"), Column("state", Kind.MARKS)]
+               number_column("disagree %", hint="how often two fresh trials differ"), Column("state", Kind.WORD)]
     yield Table(f"Every trial of {count_of(len(shown), 'case')}", columns,
                 lambda: (_case_row(run, place, anchors) for place in shown),
                 Cut(what="case", total=len(shown)), detail=Detail.MORE)
-    yield quiet("+ passed, - failed, ? incomplete, . did not run. " if has_marks(run) else "",
-                "A mark or a name leads to input, output and checks. " if anchors.detailed else "",
-                "Disagree: how often two fresh trials of a case would differ.", detail=Detail.MORE)
     left = len(run.cases) - len(shown)
     if left:
         yield quiet(f"And {count_of(left, 'more case')}, not shown: those above have the most failures and unknowns.",
@@ -112,10 +121,13 @@ def _marks(run: RunReport, place: int, anchors: Anchors) -> Cell:
 
 def rate_blocks(run: RunReport, anchors: Anchors) -> Iterator[Block]:
     """How often each case passes, drawn with its interval: the flaky ones first."""
+    if not run.cases:
+        yield words("There are no cases.")
+        return
     places = by_trouble(run.cases)
     yield Chart(Bars("Share of judged trials that passed, with Wilson's 95 % intervals, flaky cases first", "case",
                      "pass rate", "passed", lambda: (_bar(run, place, anchors) for place in places),
-                     Cut(BARS.few, BARS.most, BARS.what, len(places))))
+                     Cut(FEW_BARS, MOST_ROWS, "case", len(places))))
 
 
 def _bar(run: RunReport, place: int, anchors: Anchors) -> Bar:
@@ -124,23 +136,24 @@ def _bar(run: RunReport, place: int, anchors: Anchors) -> Bar:
                passed_cell(row), state_mark(row).tone)
 
 
-def never_blocks(run: RunReport) -> Iterator[Block]:
+def never_blocks(run: RunReport, anchors: Anchors) -> Iterator[Block]:
     """The cases of which no judged trial passed."""
     rows, touched = never_passed(run.cases), run.coverage.cases_touched
     if rows:
-        yield trouble_table(run, "case", rows, TROUBLE)
+        yield trouble_table(run, "case", rows, TROUBLE, anchors)
     else:
         yield words(f"Every one of {count_of(touched, 'case')} with a judged trial passed at least once."
                     if touched else "No trial was judged.")
 
 
-def trouble_table(run: RunReport, title: str, rows: Sequence[CaseRow], cut: Cut) -> Table:
+def trouble_table(run: RunReport, title: str, rows: Sequence[CaseRow], cut: Cut, anchors: Anchors) -> Table:
     """Cases, how often they passed, what was expected, and what they fail most often by."""
-    expected = {case.id: case.expected for case in run.record.cases}
-    columns = [flexible_column(title), Column("passed"), flexible_column("expected"),
-               flexible_column("fails most often by")]
+    places = {case.id: place for place, case in enumerate(run.record.cases)}
+    columns = [flexible_column(title), Column("passed"), flexible_column("fails most often by"),
+               number_column("95 %", detail=Detail.MORE), flexible_column("expected", detail=Detail.MORE)]
     return Table("Cases that fail", columns, [
-        (Code(row.id), passed_cell(row), Code(expected_line(expected[row.id]), 120), Code(main_failure(row), 120))
+        (case_name(row, anchors.case(places[row.id])), passed_cell(row), Code(main_failure(row), 120),
+         spread(row.low, row.high), Code(expected_line(run.record.cases[places[row.id]].expected), 120))
         for row in rows], cut)
 
 
@@ -148,19 +161,19 @@ def flaky_blocks(run: RunReport, anchors: Anchors) -> Iterator[Block]:
     """The cases that passed and failed, and of the first of them an output that passed beside one that failed."""
     rows = run.cases
     flaky = [place for place in by_trouble(rows) if rows[place].state is State.FLAKY]
-    left = len(in_state(rows, State.POSSIBLY_FLAKY))
     if flaky:
-        yield trouble_table(run, "case", [rows[place] for place in flaky], TROUBLE)
+        yield trouble_table(run, "case", [rows[place] for place in flaky], TROUBLE, anchors)
     else:
         yield words(f"No case of {len(rows):,} both passed and failed.")
+    left = len(in_state(rows, State.POSSIBLY_FLAKY))
     if left:
-        yield words(f"{count_of(left, 'case')} of {len(rows):,} may be flaky, as the incomplete trials go.")
+        yield words(f"{count_of(left, 'case')} of {len(rows):,} {are(left)} open: flaky or not, as the incomplete "
+                    "trials go.")
     for number, place in enumerate(flaky[:MOST_PAIRS]):
         pair = output_pair(run.record.results_of(place))
         if pair is not None:
-            yield Fold((Code(rows[place].id), f" passed {passed_cell(rows[place])} ", state_mark(rows[place])),
-                       partial(_pair_blocks, run, place, pair, anchors), is_open=number < MOST_OPEN,
-                       detail=Detail.ALL)
+            yield Fold(case_title(rows[place]), partial(_pair_blocks, run, place, pair, anchors),
+                       is_open=number < MOST_OPEN, detail=Detail.ALL)
     if len(flaky) > MOST_PAIRS:
         yield quiet(f"And {count_of(len(flaky) - MOST_PAIRS, 'more flaky case')}: see all cases.", detail=Detail.ALL)
 
@@ -198,9 +211,10 @@ def _value(text: str | None) -> Span:
 def _output(result: Result, text: str, other: str, to: str) -> Verbatim:
     """An output, what the other does not share marked, and of long ones only what lies around it."""
     part = parted(text, other)
-    start = ("\u2026" if len(part.start) > AROUND else "") + part.start[-AROUND:]
-    own, end = part.own[:MOST_OWN], part.end[:AROUND] + ("\u2026" if len(part.end) > AROUND else "")
+    before = "\n".join(part.start[-BEFORE:].split("\n")[-LINES_BEFORE:])
+    start = ("\u2026" if len(before) < len(part.start) else "") + before
+    own, end = part.own[:MOST_OWN], part.end[:BEHIND] + ("\u2026" if len(part.end) > BEHIND else "")
     if len(own) < len(part.own):
         end = f"\u2026 ({len(part.own) - len(own):,} more characters)"
-    return Verbatim(start + own + end, (verdict_mark(result), " ", Link(to, f"trial {result.trial}")),
+    return Verbatim(start + own + end, (Link(to, f"trial {result.trial}"), ": ", verdict_mark(result)),
                     strong=(len(start), len(start) + len(own)))

@@ -32,9 +32,9 @@ from benchkit.render.document import (
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures import points
 from benchkit.reports.paired_cases import CaseDifference, Outcome
-from benchkit.reports.sections.cases import passed_cell
 from benchkit.reports.sections.lead import warning_blocks
 from benchkit.reports.sections.pair_numbers import MOST_NAMED, cut_short, number_blocks
+from benchkit.reports.tally import passed_cell
 from benchkit.reports.verdicts import LONGEST_LABEL, Finding, verdict_of
 
 CaseAnchor: TypeAlias = Callable[[int, str], str]

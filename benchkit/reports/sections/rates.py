@@ -44,6 +44,8 @@ from benchkit.reports.tally import EVERY_K, TagRow, last_ks, shown_ks
 from benchkit.statistics.suites import SuiteAtK, SuiteMetric
 
 TAGS = Cut(30, 500, "tag")
+FEW_K = 5
+"""So many k are shown at once."""
 OPEN_BANDS = ("darker bands are what incomplete trials leave open (taken as failed to taken as passed), and the lines, "
               "which leave them out, end where a case has fewer than k others")
 """What a curve chart has where there are incomplete trials."""
@@ -71,13 +73,15 @@ def rate_blocks(run: RunReport) -> Iterator[Block]:
         return
     if len(run.suite) > 1:
         yield Chart(_curves(run))
-    shown, every = shown_ks(run.suite), shown_ks(run.suite, EVERY_K)
+    every = shown_ks(run.suite, EVERY_K)
+    shown = every if len(every) <= FEW_K else shown_ks(run.suite)
     yield _table(run, "How often one try, any of k and all of k pass", shown)
+    yield quiet("In percent. pass@k: at least one of k tries passes; pass^k: all of them do.")
     if len(every) > len(shown):
         title = f"The same for every k from 1 to {last_ks(run.suite)}"
         yield _table(run, title, every, Detail.ALL)
     is_open = run.coverage.completed < run.coverage.planned
-    explained = (f"In percent, mean over {count_of(run.coverage.cases, 'case')}. 95 %: interval for other such cases. "
+    explained = (f"Mean over {count_of(run.coverage.cases, 'case')}. 95 %: interval for other such cases. "
                  f"se: standard error of a re-run of these cases{error_words(_metrics(every))}.")
     ranges = (" Ranges: incomplete trials taken as failed to taken as passed; completed-only: left out, over the cases "
               "done." if is_open else "")
@@ -98,8 +102,8 @@ def _metrics(suite: Sequence[SuiteAtK]) -> Iterator[SuiteMetric]:
 def _table(run: RunReport, caption: str, suite: Sequence[SuiteAtK], detail: Detail = Detail.LEAD,
            is_short: bool = False) -> Table:
     is_open = run.coverage.completed < run.coverage.planned and not is_short
-    columns = [number_column("k"), *_metric_columns("pass@k: any passes", is_open, is_short),
-               *_metric_columns("pass^k: all pass", is_open, is_short), Column("cases done")]
+    columns = [number_column("k"), *_metric_columns("pass@k", is_open, is_short),
+               *_metric_columns("pass^k", is_open, is_short), Column("cases done")]
     rows = [(f"{one.k:,}", *_cells(one.at, is_open, is_short), *_cells(one.hat, is_open, is_short),
              of(one.hat.completed_cases, run.coverage.cases)) for one in suite]
     return Table(caption, columns, rows, detail=detail)

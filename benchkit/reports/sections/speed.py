@@ -38,8 +38,8 @@ def speed_blocks(run: RunReport) -> Iterator[Block]:
         yield Chart(_chart(run))
         yield Table("Latency, by percentile", columns, list(_rows(warm, cold)), detail=Detail.MORE)
         where = measured_on(run.record.sessions)
-        yield quiet(f"In seconds, judged trials and timeouts, by nearest rank; {COLD}: its prompt is not in the cache of "
-                    "the server; 95 %: rank interval (?: too few trials for that end)",
+        yield quiet(f"In seconds, judged trials and timeouts, by nearest rank; {COLD}: its prompt is not in the cache "
+                    "of the server; 95 %: rank interval (?: too few trials for that end)",
                     *(("; measured on ", Code(where, 400)) if where else ()), ".", detail=Detail.MORE)
     else:
         yield words("No latency was recorded.")

@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from benchkit.basics.texts import count_of, shown_line
-from benchkit.recordings.run_record import Result
+from benchkit.basics.texts import count_of
+from benchkit.recordings.run_record import JudgedCase, Result
 from benchkit.render.document import (
     Beside,
     Block,
@@ -25,7 +25,7 @@ from benchkit.reports.figures import percent, spread
 from benchkit.reports.outputs import AnswerGroup, answer_groups, value_text
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.sections.anchors import LONGEST_TEXT, Anchors
-from benchkit.reports.sections.cases import state_mark, verdict_mark
+from benchkit.reports.sections.cases import case_title, state_mark, verdict_mark
 from benchkit.reports.tally import passed_cell
 
 MOST_CHECKS = 30
@@ -42,15 +42,12 @@ def detail_blocks(run: RunReport, anchors: Anchors) -> Iterator[Block]:
         yield words(f"Texts are cut behind {anchors.most_characters:,} characters, so that the page stays small. ",
                     *_ELSEWHERE)
     for place in anchors.detailed:
-        row = run.cases[place]
-        yield Fold((Code(row.id), f" passed {passed_cell(row)} ", state_mark(row)),
-                   partial(_detailed_blocks, run, place, anchors), anchors.case(place))
+        yield Fold(case_title(run.cases[place]), partial(_detailed_blocks, run, place, anchors), anchors.case(place))
 
 
 def _detailed_blocks(run: RunReport, place: int, anchors: Anchors) -> Iterator[Block]:
     case, detailed = run.record.cases[place], anchors.detailed[place]
-    if case.tags:
-        yield quiet("Tags: ", *listed(map(Code, case.tags)))
+    yield from _tags(case)
     yield Beside(_asked(run, place, anchors.most_characters))
     for group in detailed.groups:
         yield Fold(_title(run.cases[place].id, group), partial(_group_blocks, group, anchors.most_characters),
@@ -66,14 +63,18 @@ def case_section(run: RunReport, case_id: str) -> Section:
 
 
 def _case_blocks(run: RunReport, place: int) -> Iterator[Block]:
-    row, tags = run.cases[place], run.record.cases[place].tags
+    row = run.cases[place]
     yield words(Code(run.record.system, 400), f" passed {passed_cell(row)} (95 %: {spread(row.low, row.high)}); two "
                 f"fresh trials differ in {percent(row.disagreement)} %.")
-    if tags:
-        yield words("Tags: ", *listed(map(Code, tags)))
+    yield from _tags(run.record.cases[place])
     yield from _asked(run, place, None)
     for group in answer_groups(run.record.results_of(place)):
         yield Fold(_title("", group), partial(_group_blocks, group, None))
+
+
+def _tags(case: JudgedCase) -> Iterator[Block]:
+    if case.tags:
+        yield quiet("Tags: ", *listed(map(Code, case.tags)), ".")
 
 
 def _asked(run: RunReport, place: int, most: int | None) -> list[Verbatim]:
@@ -83,9 +84,9 @@ def _asked(run: RunReport, place: int, most: int | None) -> list[Verbatim]:
 
 def _title(case_id: str, group: AnswerGroup) -> Spans:
     told = f"trial {group.numbers}" if group.size == 1 else f"trials {group.numbers}, the same outcome"
-    name: tuple[Span, ...] = (Code(case_id), " ") if case_id else ()
-    wrong = ", ".join(shown_line(check, 40) for check in failed_checks(group.first)[:4])
-    return verdict_mark(group.first), " ", *name, told, f", not {wrong}" if wrong else ""
+    name: tuple[Span, ...] = (Code(case_id), ", ") if case_id else ()
+    wrong = listed(Code(check, 40) for check in failed_checks(group.first)[:4])
+    return *name, told, ": ", verdict_mark(group.first), *((", not ", *wrong) if wrong else ())
 
 
 def _group_blocks(group: AnswerGroup, most: int | None) -> Iterator[Block]:
@@ -103,7 +104,7 @@ def _measured(group: AnswerGroup) -> Iterator[Block]:
     """Seed, seconds and tokens of each trial with this outcome."""
     more = group.size - len(group.trials)
     told = [", ".join((f"trial {one.trial}", f"seed {one.seed}", *one.facts)) for one in group.trials]
-    if len(told) == 1 and not more:
+    if group.size == 1:
         yield quiet(told[0])
     else:
         yield Bullets([*told, *([f"and {count_of(more, 'more trial')}"] if more else [])])
