@@ -6,8 +6,7 @@
     python3 bench.py --log LOG --status                            what is recorded, and what is left
     python3 bench.py --log LOG --convert RECORDING                 the log as a recording
     python3 bench.py --log LOG --export CLEAN                      a new log without damaged lines
-    python3 bench.py --host ada --host bob                         two servers at once, each with its own queue
-    python3 bench.py --shard 1/4                                   a quarter of it, into a log of its own
+    python3 bench.py --shard 1/4 --host ada                        a quarter of it, into a log of its own
     python3 bench.py --merge LOG ... --log OUT                     the logs of all shards as one
 
 The same command goes on where the log ends. Each trial is kept the moment it ends; whatever stops a run, nothing
@@ -55,10 +54,13 @@ MODES = {"--convert": (*_READING, "--system"), "--status": (*_READING, "--system
          "--merge": _READING}
 """What is done in place of a run, and the flags that it heeds."""
 
+ONE_HOST = ("a run asks one server; run a part of it at each (--shard 1/2 --host A, --shard 2/2 --host B) and put the "
+            "logs together (--merge), or name a proxy")
+
 
 def parser() -> cli.Parser:
     """The flags of this command."""
-    flags = cli.Parser("bench.py", __doc__)
+    flags = cli.Parser("bench.py", __doc__, twice={"--host": ONE_HOST})
     cli.add_run_flags(flags)
     cli.add_task_flags(flags)
     flags.add_argument("--log", metavar="FILE", help="the trial log (default recorded/NAME.jsonl, after the system)")
@@ -66,11 +68,10 @@ def parser() -> cli.Parser:
     flags.add_argument("--timeout-s", type=cli.seconds, metavar="S", default=120.0,
                        help="the most that one trial may take, in all (default %(default)g)")
     flags.add_argument("--hardware", metavar="TEXT", help="the machine in your words; kept with every session")
-    flags.add_argument("--host", metavar="ADDRESS", action="append", default=[],
-                       help="the server (default OLLAMA_HOST or 127.0.0.1:11434; openai:MODEL: OPENAI_BASE_URL); "
-                       "given several times, each server has a queue of its own")
+    flags.add_argument("--host", metavar="ADDRESS",
+                       help="the server (default OLLAMA_HOST or 127.0.0.1:11434; openai:MODEL: OPENAI_BASE_URL)")
     flags.add_argument("--parallel", type=cli.whole_number, metavar="N",
-                       help="keep N trials under way at once, at each --host (default 1, or what the log says)")
+                       help="keep N trials under way at once (default 1, or what the log says)")
     flags.add_argument("--limit", type=cli.whole_number, metavar="N", help="run at most N trials in this session")
     flags.add_argument("--case", metavar="ID", help="run only this case in this session")
     flags.add_argument("--shard", metavar="I/N", help="run part I of N only, into a log of its own (auto: the "
@@ -284,7 +285,7 @@ def config_of(options: argparse.Namespace, path: "Path", log: "TrialLog | None",
         trials=options.trials or (plan.trials if plan else cli.DEFAULT_TRIALS),
         log=path, command=command if shard is None else command.having("--shard", str(shard)),
         budget_s=options.budget_s,
-        timeout_s=options.timeout_s, hardware=options.hardware, hosts=tuple(options.host),
+        timeout_s=options.timeout_s, hardware=options.hardware, host=options.host,
         allow_cloud=options.allow_cloud,
         selection=Selection(options.limit, options.case, options.retry_errors,
                             shard=shard or (None if log is None else log.shard)),

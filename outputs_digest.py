@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from benchkit.basics.fields import LeafDifference as NamedDifference
-    from benchkit.recordings.digest_book import Difference, LogCheck
+    from benchkit.recordings.digest_book import DigestDifference, LogCheck
     from benchkit.recordings.digest_comparison import DigestComparison, Side
     from benchkit.recordings.digests import LogDigests, TrialOf
     from benchkit.recordings.recording import Recording
@@ -191,7 +191,7 @@ def check_text(found: "LogCheck") -> str:
     """Which entry a log equals, and how far it is from the others."""
     from benchkit.basics.texts import count_of, shown_line
 
-    def told(one: "Difference") -> str:
+    def told(one: "DigestDifference") -> str:
         return f"{shown_line(one.label)}: {count_of(one.different, 'trial differs', 'trials differ')}"
 
     equal = ", ".join(map(shown_line, found.equal))
@@ -286,7 +286,7 @@ def comparison_text(found: "DigestComparison", first: str, second: str) -> "Iter
         yield "  the settings of the two differ; which do is not known"
     yield from differences_text("settings", found.settings)
     yield from differences_text("circumstances", found.circumstances)
-    yield from parting_text(found)
+    yield from first_difference_text(found)
     yield (f"  equal pairs of outputs inside a case, without cold trials: {a}{in_brackets(found.self_first)}, "
            f"{b}{in_brackets(found.self_second)}")
 
@@ -298,19 +298,19 @@ def differences_text(what: str, found: "tuple[NamedDifference, ...]") -> "Iterat
         yield from (f"    {one.place}: {one.one} and {one.other}" for one in found)
 
 
-def parting_text(found: "DigestComparison") -> "Iterator[str]":
+def first_difference_text(found: "DigestComparison") -> "Iterator[str]":
     """Where the first two outputs that differ part, and where the others do."""
     from benchkit.basics.texts import shown_line
 
-    parting = found.parting
-    if parting is None:
+    first = found.first_difference
+    if first is None:
         return
-    where = f"  the first that differs: {trial_text(parting.trial)} ({parting.group})"
-    if parting.character is None:
+    where = f"  the first that differs: {trial_text(first.trial)} ({first.group})"
+    if first.character is None:
         yield where
     else:
-        yield (f"{where}, from character {parting.character + 1} on: \"{shown_line(parting.first_text or '')}\" and "
-               f"\"{shown_line(parting.second_text or '')}\"")
+        yield (f"{where}, from character {first.character + 1} on: \"{shown_line(first.first_text or '')}\" and "
+               f"\"{shown_line(first.second_text or '')}\"")
     if found.parted_at.total() > 1:
         places = sorted(found.parted_at.elements())
         yield (f"  outputs that differ part at character {places[0] + 1} to {places[-1] + 1}, "

@@ -11,7 +11,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,9 +24,14 @@ CLOSED_STDOUT = 141
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaint is one line and exit code 2; flags are never abbreviated."""
+    """A parser whose complaint is one line and exit code 2; flags are never abbreviated.
 
-    def __init__(self, prog: str, description: str | None = None, **more: Any) -> None:
+    `twice` says what to do in place of giving a flag twice.
+    """
+
+    def __init__(self, prog: str, description: str | None = None, twice: Mapping[str, str] | None = None,
+                 **more: Any) -> None:
+        self._twice = twice or {}
         super().__init__(prog=prog, description=description, allow_abbrev=False,
                          formatter_class=argparse.RawDescriptionHelpFormatter, **more)
         self.add_argument("--version", action="version", version=f"{prog.split()[0]} {VERSION}")
@@ -54,8 +59,8 @@ class Parser(argparse.ArgumentParser):
                 self.error(f"the argument {word} is no UTF-8, and no file of the kit could hold it")
         flags = self.flags_in(words)
         for flag in flags:
-            if flags.count(flag) > 1 and not isinstance(self._option_string_actions[flag], argparse._AppendAction):
-                self.error(f"{flag} is given {flags.count(flag)} times; give it once")
+            if flags.count(flag) > 1:
+                self.error(f"{flag} is given {flags.count(flag)} times; {self._twice.get(flag, 'give it once')}")
         return super().parse_known_args(args, namespace)
 
     def flags_in(self, words: Sequence[str]) -> list[str]:

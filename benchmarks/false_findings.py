@@ -30,7 +30,7 @@ from benchkit.reports.run_report import RunReport, report_of
 from benchkit.reports.tally import CaseTally, case_rows
 from benchkit.reports.verdicts import Finding, verdict_of
 from benchkit.statistics.estimators import Counts
-from benchkit.statistics.paired import ALPHA, sign_flip_p
+from benchkit.statistics.permutation import ALPHA, sign_flip_p
 from benchkit.statistics.ranking import pair_tests, rank_sets
 from benchkit.tasks.task import load_task, read_cases
 from benchmarks.measuring import ROOT, table

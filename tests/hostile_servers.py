@@ -10,6 +10,8 @@ from tests.fake_ollama import Fault, drips, endless, lines, raw_bytes, resets, s
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+LONG_HEAD = OK + (b"X-A: " + b"\r" * 60_000 + b"\r\n") * 98 + b"\r\n"
+"""Each carriage return in it may be the end of a line."""
 JUDGED = "judged"
 """A whole output came: it is judged, whatever it says."""
 MODEL = "smollm2:135m"
@@ -88,6 +90,7 @@ QUICK: Mapping[str, Attack] = {
     "a chunk below zero": Attack(raw_bytes(CHUNKED + b"-5\r\nabc"), "BrokenReply"),
     "a chunk's size that is no number": Attack(raw_bytes(CHUNKED + b"zz\r\nok\r\n"), "BrokenReply"),
     "headers that are no headers": Attack(raw_bytes(OK + b"\xff\xfe\x00: \x1b[31m\r\n: :\r\n\r\n" + WHOLE), JUDGED),
+    "headers that take long to read": Attack(raw_bytes(LONG_HEAD + WHOLE), "BadReply"),
     "a status beyond all measure": Attack(raw_bytes(b"HTTP/1.1 99999999999 X\r\n\r\n"), "BadReply"),
     "a status below 100": Attack(raw_bytes(b"HTTP/1.1 -10 X\r\n\r\n"), "BadReply"),
     "another version of HTTP": Attack(raw_bytes(b"HTTP/9.9 200 OK\r\n\r\n" + WHOLE), "BadReply"),

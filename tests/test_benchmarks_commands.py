@@ -7,7 +7,9 @@ import tempfile
 import unittest
 from contextlib import redirect_stdout
 from pathlib import Path
+from random import Random
 
+from benchmarks.approximate_p import KINDS, row_of
 from benchmarks.measuring import ROOT, Cost, cost_of
 from benchmarks.startup import LEAST, NOTHING, commands, prepare, rows_of
 
@@ -24,6 +26,15 @@ class Commands(unittest.TestCase):
                 self.assertEqual(0, ended.exception.code)
                 self.assertIn(f"usage: python3 -m benchmarks.{path.stem}", stdout.getvalue())
                 self.assertIn((module.__doc__ or "?").splitlines()[0], stdout.getvalue())
+
+
+class ApproximateP(unittest.TestCase):
+    def test_a_row_has_the_worst_error_of_its_draws(self) -> None:
+        for number, worst in ((0, 0.001), (3, 0.005), (8, 0.005)):
+            with self.subTest(kind=KINDS[number].name):
+                name, error, *_ = row_of(KINDS[number], 2, Random(1))
+                self.assertEqual(KINDS[number].name, name)
+                self.assertLess(float(error), worst)
 
 
 class Startup(unittest.TestCase):

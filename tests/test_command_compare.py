@@ -143,6 +143,14 @@ class TheAnswer(Comparing):
                 told = self.compare(base, candidate, *flags)
                 self.assertEqual((code, ""), (told.code, told.stderr))
 
+    def test_a_p_that_was_approximated_says_so(self) -> None:
+        base, candidate = ({f"c{number}": mark if number < 1250 else other for number in range(2400)}
+                           for mark, other in ("+-", "-+"))
+        told = self.compare(base, candidate, "--out", "gate.json")
+        result = json.loads((self.folder / "gate.json").read_text(encoding="utf-8"))["results"][0]
+        self.assertEqual((1, ["p"]), (told.code, result["about"]))
+        self.assertIn(f"sign-flip p about {result['p']:.3g}: a fall by", told.stdout)
+
     def test_a_drop_is_compared_as_it_was_typed(self) -> None:
         passing = {f"c{number:02}": "+" * 10 for number in range(20)}
         fallen = dict.fromkeys(passing, "+++++++---")

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from tests.workflow import Workflow, WorkflowWithServer
+from tests.commands import Told
+from tests.fake_ollama import FakeOllama
+from tests.workflow import MODEL, Workflow, WorkflowWithServer
 
 COIN = "python3 bench.py --system baselines:coin --trials 4 --quiet"
 
@@ -99,6 +101,59 @@ class OneRunOnThreeMachines(Shards):
         self.well(self.offered(told, "run what is left") + " --quiet")
         self.well(f"{COIN} --log recorded/one.jsonl")
         self.assertEqual(self.cells_of("recorded/one.json"), self.cells_of("recorded/coin.json"))
+
+
+class AtTwoServers(WorkflowWithServer):
+    """What to do with two servers, as the error of a second --host says it."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.other = self.enterContext(FakeOllama())
+        self.logs = [self.folder / f"recorded/smol-{index}.jsonl" for index in (1, 2)]
+
+    def type_shards(self) -> list[Told]:
+        return [self.type(f"bench.py --system {MODEL} --trials 2 --quiet --shard {index}/2 --host {server.host} "
+                          f"--log recorded/smol-{index}.jsonl")
+                for index, server in enumerate((self.server, self.other), 1)]
+
+    def test_a_second_host_is_one_line_with_what_to_do_instead_and_without_passwords(self) -> None:
+        for more in ("", "--dry-run", "--host third"):
+            line = self.refused(f"bench.py --system {MODEL} --host http://ann:sesame-sesame@localhost:1 "
+                                f"--host={self.other.host} {more}", 2,
+                                f"--host is given {2 + ('third' in more)} times; a run asks one server",
+                                "--shard 1/2 --host A, --shard 2/2 --host B", "--merge", "a proxy")
+            self.assertNotIn("sesame", line)
+        self.assertEqual([[], []], [self.server.seen, self.other.seen])
+
+    def test_each_has_a_part_and_the_logs_become_one(self) -> None:
+        self.assertEqual([0, 0], [told.code for told in self.type_shards()])
+        self.assertEqual([3, 3], [len(server.chats()) for server in (self.server, self.other)])
+        self.well(f"bench.py --merge {' '.join(map(str, self.logs))} --log recorded/smol.jsonl")
+        self.assert_once_each(2)
+
+    def test_servers_of_different_digests_make_logs_that_cannot_become_one(self) -> None:
+        self.other.models["smollm2:135m"] = "b" * 64
+        self.type_shards()
+        self.refused(f"bench.py --merge {' '.join(map(str, self.logs))} --log recorded/smol.jsonl", 2,
+                     f"of different settings: {MODEL} has another digest")
+
+
+class RecordedAtSeveralHosts(WorkflowWithServer):
+    """Logs of a time when a run could ask several servers itself; their sessions name them."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.well(self.bench("--quiet --limit 4"))
+        session = self.lines()[0]
+        self.alter(0, environment={**session["environment"], "hosts": ["ada:11434", "bob:11434"]})
+
+    def test_they_are_read_reported_and_gone_on_with(self) -> None:
+        self.assertIn("4 of 6 planned trials recorded", self.well("bench.py --log recorded/smol.jsonl --status", 1))
+        self.assertIn("several-hosts", self.well(self.bench("--quiet")))
+        self.assert_once_each(2)
+        self.assertEqual(["ada:11434", "bob:11434"], self.json(self.recording)["sessions"][0]["environment"]["hosts"])
+        self.assertNotIn("hosts", self.json(self.recording)["sessions"][1]["environment"])
+        self.well("outputs_digest.py recorded/smol.jsonl")
 
 
 class CopiesOfAGrowingLog(Shards):

@@ -7,6 +7,7 @@ import re
 import unittest
 from dataclasses import replace
 from fractions import Fraction
+from math import comb
 from typing import Any
 
 import outputs_digest
@@ -16,7 +17,8 @@ from benchkit.boards.board_markdown import board_markdown
 from benchkit.boards.board_page import board_page
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.figures import per_second, probability
-from benchkit.statistics.figures import figure, probability_figure
+from benchkit.statistics.estimators import figure, probability_figure
+from benchkit.statistics.lattice_sums import About
 from tests.report_command import ReportCommandTest, call
 from tests.reports_samples import WORKED_SUITE, case, changed, record
 from tests.sample_board import sample_board
@@ -111,11 +113,34 @@ class Probabilities(PrintedTest):
         for value, text in ((Fraction(49999, 10**6), "0.049999"), (Fraction(1, 20), "0.05"),
                             (Fraction(50001, 10**6), "0.05"), (Fraction(1, 32), "0.0312"), (Fraction(1), "1"),
                             (Fraction(99996, 10**5), "0.99996"),
-                            (Fraction(1, 10**9), "at most 1e-09"), (Fraction(27, 10**9), "at most 2.7e-08"),
+                            (About(1, 10**6), "about 1e-06"), (About(49999, 10**6), "about 0.049999"),
                             (Fraction(1, 2**20), "9.54e-07"), (Fraction(1, 2**2000), "below 1e-300")):
             with self.subTest(text=text):
                 self.assertEqual(text, probability(value))
         self.assertEqual("0.009999", probability(Fraction(9999, 10**6), Fraction(1, 100)))
+
+    def test_one_that_was_approximated_says_so_wherever_it_stands(self) -> None:
+        # 2,400 cases that differ are too many to enumerate: the exact p of 1,250 against 1,150 is a binomial tail
+        exact = float(Fraction(2 * sum(comb(2400, won) for won in range(1250, 2401)), 2**2400))
+        runs = [record({f"c{number}": mark if number < 1250 else other for number in range(2400)})
+                for mark, other in ("-+", "+-")]
+        printed = self.printed(*runs)
+        found = json.loads(printed["out"])["comparisons"][0]
+        for name, about in (("sign_flip", ["p", "holm_p"]), ("regressions", ["p"]), ("repeat", ["p"])):
+            with self.subTest(name=name):
+                self.assertEqual(about, found[name]["about"])
+                self.assertAlmostEqual(exact, found[name]["p"], delta=5e-5)
+        shown = f"about {found['sign_flip']['p']:.3g}"
+        for name, words in (
+                ("text", (f"{shown} by sign-flip", f"{shown} by the sign test", f"p {shown}, permuting the labels")),
+                ("markdown", (f"p: {shown} by sign-flip", f"{shown} by the sign test", f"within-case p {shown}")),
+                ("html", (f"p {shown}", f"{shown} by the sign test"))):
+            text = " ".join(printed[name].replace("\u00a0", " ").replace("\\", "").split())
+            for one in (*words, "(about: a normal approximation, never below 1e-06)"):
+                with self.subTest(name=name, one=one):
+                    self.assertIn(one, text)
+            with self.subTest(name=name):
+                self.assertNotRegex(text, rf"(?<!about ){shown.removeprefix('about ')}")
 
     def test_a_p_beside_an_interval_that_holds_no_difference_is_explained_once(self) -> None:
         # six cases of 30 differ by a tenth in one direction: p is 2 / 2^6, and the interval -6.9 to +10.7

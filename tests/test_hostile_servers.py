@@ -23,12 +23,12 @@ from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.errors import ERROR_TYPES, EnvironmentFailure, TrialError
 from benchkit.basics.texts import shown_line
 from benchkit.basics.values import Request
-from benchkit.network.exchange import MOST_LINE_BYTES
+from benchkit.network.http_client import MOST_LINE_BYTES
 from benchkit.systems.system import SystemOptions
 from tests import fake_ollama
 from tests.commands import HANGS_S, LATE_S, ROOT
 from tests.fake_ollama import FakeOllama, Fault, Handler, Seen
-from tests.hostile_servers import CHUNKED, FLOODS, JUDGED, MODEL, OK, QUICK, SLOW, WHOLE, Attack, chunk
+from tests.hostile_servers import CHUNKED, FLOODS, JUDGED, LONG_HEAD, MODEL, OK, QUICK, SLOW, WHOLE, Attack, chunk
 from tests.workflow import WorkflowWithServer
 
 TIMEOUT_S = 0.5
@@ -188,6 +188,7 @@ class Memory(unittest.TestCase):
             "short lines without a text": (CHUNKED, chunk(line % b"") * 500, "Timeout"),
             "empty lines in tiny chunks": (CHUNKED, chunk(b"\n") * 1000, "Timeout"),
             "empty lines": (OK + b"\r\n", b"\n" * 65536, "ReplyTooLarge"),
+            "headers": (LONG_HEAD, b"a" * 65536, "BadReply"),
             "an error page": (b"HTTP/1.1 500 X\r\nContent-Length: %d\r\n\r\n" % many, b"<p>" * 20_000,
                               "ReplyTooLarge"),
         }

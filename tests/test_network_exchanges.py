@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.errors import KitError, TrialError
-from benchkit.basics.values import Reply, Request
-from benchkit.network.asking import ask
-from benchkit.network.calls import Call
-from benchkit.network.exchange import Client
-from benchkit.network.host import address_of
-from benchkit.network.looking import NoAnswer
+from benchkit.basics.values import Reply, Request, Usage
+from benchkit.network.address import address_of
+from benchkit.network.http_client import Call, Client
 from benchkit.network.ollama_replies import CHAT
-from benchkit.network.ollama_server import find, installed, running, version_of
+from benchkit.network.openai_replies import Completions, Signature
+from benchkit.network.probe import InstalledModels, NoAnswer, find_served, running, version_of
+from benchkit.network.retry import ask
 from tests.fake_ollama import EXCHANGES, FakeOllama, played, recorded
+from tests.fake_openai import CHAT as COMPLETION
+from tests.fake_openai import FakeOpenAI
 
 REQUEST = Request("a", 1, 1, 1001, ({"role": "user", "content": "hi"},), None, 0.0)
 
@@ -96,6 +97,17 @@ CHATS: dict[str, Whole | Error] = {
     "version": Error("BadReply", "no chat message"),
 }
 BURST = "queue_reload_burst_max_queue_1"
+SIGNED = Signature("qwen2.5-coder:0.5b", "fp_ollama")
+COMPLETIONS = {
+    "v1_chat": ("Three primary colours are red, blue, and green.", "stop", Usage(34, 12)),
+    "v1_chat_stream": ("Three primary colours are red, blue,", "length", Usage(34, 8)),
+}
+NO_COMPLETIONS = {
+    "v1_invalid_json": ("ServerError", "HTTP 400: ", False), "v1_unknown_model": ("ServerError", "HTTP 404: ", True),
+    "chat_stream": ("BadReply", "no list of choices", False), "err_unknown_path": ("ServerError", "HTTP 404: ", True),
+    "trunc_false_native": ("PromptTooLong", "the prompt has 1465 tokens, the context 256", False),
+    "runner_killed_nonstream": ("ServerError", "HTTP 500: ", False), "root": ("BadReply", "Ollama is running", False),
+}
 
 
 class RecordedExchanges(unittest.TestCase):
@@ -148,7 +160,7 @@ class RecordedExchanges(unittest.TestCase):
         for name, path in {"version": "/api/version", "tags": "/api/tags", "ps_loaded": "/api/ps"}.items():
             self.server.paths[path] = played(name)
         self.assertEqual(version_of(self.client), "0.32.15")
-        served = find(installed(self.client, soon), "SMOLLM2:135m")
+        served = find_served(InstalledModels(self.client).now(soon), "SMOLLM2:135m")
         assert served is not None
         self.assertEqual(served.digest, "2c444dd5ea3d4fb98fde0660ea7f3b682f2b643e94b1e7d16a55f0b81a3508ff")
         found = running(self.client, "qwen2.5-coder:0.5b", soon)
@@ -167,5 +179,35 @@ class RecordedExchanges(unittest.TestCase):
                     self.assertTrue(str(refused.exception).isprintable())
                 if "models" not in recorded(name)["body"]:
                     with self.assertRaises(NoAnswer) as silent:
-                        installed(self.client, time.monotonic() + 5)
+                        InstalledModels(self.client).now(time.monotonic() + 5)
                     self.assertTrue(str(silent.exception).isprintable())
+
+
+class RecordedCompletions(unittest.TestCase):
+    def setUp(self) -> None:
+        self.server = self.enterContext(FakeOpenAI())
+        self.completions = Completions()
+
+    def asked(self, name: str) -> Reply:
+        self.server.paths[COMPLETION] = played(name)
+        client = Client(address_of(self.server.host, "--host"), Clock(), StopRequest())
+        return ask(client, self.completions.dialect, Call("POST", COMPLETION, b"{}"), time.monotonic() + 5)
+
+    def test_a_whole_one_is_a_reply_and_signed(self) -> None:
+        for name, (output, finish, usage) in COMPLETIONS.items():
+            with self.subTest(name):
+                reply = self.asked(name)
+                self.assertEqual((reply.output, reply.finish, reply.usage), (output, finish, usage))
+                self.assertEqual(self.completions.signature, SIGNED)
+                self.assertGreaterEqual(reply.latency_s or 0.0, reply.timings.first_token_s or 9.9)
+
+    def test_any_other_is_an_error(self) -> None:
+        for name, (error_type, words, stops) in NO_COMPLETIONS.items():
+            with self.subTest(name), self.assertRaises(TrialError) as caught:
+                self.asked(name)
+            self.assertEqual((caught.exception.type, caught.exception.stops is not None), (error_type, stops))
+            self.assertIn(words, caught.exception.message)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -18,7 +18,7 @@ from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.errors import EnvironmentFailure, Interrupted, TrialError, Unusable
 from benchkit.basics.json_text import canonical
 from benchkit.basics.values import JSON, Reply, Request
-from benchkit.network.ollama_server import full_tag
+from benchkit.network.probe import full_tag
 from benchkit.systems.ollama import FIXED, OllamaModel, OllamaSystem
 from benchkit.systems.system import SystemOptions
 from tests import fake_ollama
@@ -382,7 +382,7 @@ class Answering(WithServer):
 class StillTheSameModel(WithServer):
     def test_a_list_of_models_that_says_the_same_is_not_read_again_and_one_that_says_another_thing_is(self) -> None:
         system = self.opened()
-        with mock.patch("benchkit.network.looking.parse", side_effect=AssertionError):
+        with mock.patch("benchkit.network.probe.parse", side_effect=AssertionError):
             system.answer(self.request())
         self.server.models["other:1b"] = OTHER
         system.answer(self.request())

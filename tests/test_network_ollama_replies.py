@@ -7,9 +7,8 @@ from typing import Any
 
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import Reply, Timings, Usage
-from benchkit.network.calls import Ending
-from benchkit.network.exchange import Answer
-from benchkit.network.ollama_replies import CHAT, ChatReading
+from benchkit.network.http_client import Ending, Response
+from benchkit.network.ollama_replies import CHAT, ChatParser
 
 DONE = {"message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"}
 
@@ -20,11 +19,11 @@ def line(content: str = "", done: bool = False, **more: Any) -> bytes:
 
 
 def read(*lines: bytes, ending: Ending = Ending.WHOLE) -> Reply:
-    reading = ChatReading()
+    reading = ChatParser()
     for number, data in enumerate(lines):
         if reading.take(data, 10.0 + number):
             break
-    return reading.reply(Answer(ending, 200, sent_at=9.5, ended_at=12.0))
+    return reading.reply(Response(ending, 200, sent_at=9.5, ended_at=12.0))
 
 
 class Replies(unittest.TestCase):
@@ -106,10 +105,10 @@ class Replies(unittest.TestCase):
 
     def test_a_line_of_another_model_is_no_part_of_the_answer(self) -> None:
         own = json.dumps({"model": "Phi:latest", **DONE}).encode()
-        self.assertTrue(ChatReading(["phi:latest"]).take(own, 0.0))
-        self.assertTrue(ChatReading(["phi:latest"]).take(json.dumps(DONE).encode(), 0.0))
+        self.assertTrue(ChatParser(["phi:latest"]).take(own, 0.0))
+        self.assertTrue(ChatParser(["phi:latest"]).take(json.dumps(DONE).encode(), 0.0))
         with self.assertRaises(TrialError) as caught:
-            ChatReading(["gemma4:e2b"]).take(own, 0.0)
+            ChatParser(["gemma4:e2b"]).take(own, 0.0)
         self.assertEqual(caught.exception.type, "BadReply")
         self.assertIn("of another model", caught.exception.message)
 
@@ -142,5 +141,5 @@ class TooLongPrompts(unittest.TestCase):
                 '\\"n_ctx\\":256}}"}': "the prompt has 1465 tokens, the context 256 (option num_ctx)",
                 '{"error":"the input length exceeds the context length"}': "the prompt is longer than the context",
         }.items():
-            self.assertIn(words, CHAT.too_long(Answer(Ending.WHOLE, 400, body.encode())) or "")
-        self.assertIsNone(CHAT.too_long(Answer(Ending.WHOLE, 400, b'{"error":"model is required"}')))
+            self.assertIn(words, CHAT.too_long(Response(Ending.WHOLE, 400, body.encode())) or "")
+        self.assertIsNone(CHAT.too_long(Response(Ending.WHOLE, 400, b'{"error":"model is required"}')))

@@ -8,10 +8,9 @@ from unittest import mock
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import Reply, Timings, Usage
 from benchkit.network import openai_replies
-from benchkit.network.calls import Ending
-from benchkit.network.exchange import Answer
-from benchkit.network.openai_replies import CompletionReading, Completions, Signature
-from benchkit.network.reply_texts import object_of
+from benchkit.network.http_client import Ending, Response
+from benchkit.network.openai_replies import CompletionParser, Completions, EventStream, Signature
+from benchkit.network.replies import object_of
 from tests.fake_openai import data, delta, error
 
 DONE = b"data: [DONE]"
@@ -19,11 +18,11 @@ DONE = b"data: [DONE]"
 
 def read(*lines: bytes, ending: Ending = Ending.WHOLE) -> Reply:
     """The reply of an event each line, or of the lines of one JSON object."""
-    reading = CompletionReading()
+    reading = CompletionParser()
     for number, line in enumerate(lines):
         if reading.take(line, 10.0 + number) or reading.take(b"", 10.0 + number):
             break
-    answer = Answer(ending, 200, sent_at=9.5, ended_at=12.0)
+    answer = Response(ending, 200, sent_at=9.5, ended_at=12.0)
     reading.ended(answer)
     return reading.reply(answer)
 
@@ -102,7 +101,7 @@ class Replies(unittest.TestCase):
 
     def test_a_reply_is_signed_by_model_and_fingerprint(self) -> None:
         completions = Completions()
-        reading = completions.dialect.new_reading()
+        reading = completions.dialect.new_parser()
         self.assertEqual(completions.signature, Signature())
         for number, line in enumerate((data(choices=[], model="m-2030", system_fingerprint="fp_1"), b"",
                                        data(choices=[], model="", system_fingerprint=None), b"")):
@@ -111,7 +110,7 @@ class Replies(unittest.TestCase):
         reading.take(data(choices=[], model="m" * 3_000_000), 9.0)
         reading.take(b"", 9.0)
         self.assertEqual(completions.signature, Signature("m" * 200, "fp_1"))
-        completions.dialect.new_reading()
+        completions.dialect.new_parser()
         self.assertEqual(completions.signature, Signature())
 
     def test_what_is_no_chunk_is_a_bad_reply_that_says_what_came(self) -> None:
@@ -195,12 +194,12 @@ class Replies(unittest.TestCase):
 
     def test_one_event_may_have_several_lines_and_several_events_one_newline_between_them(self) -> None:
         whole = json.dumps({"choices": [{"delta": {"content": "yes"}, "finish_reason": "stop"}]}, indent=1).encode()
-        reading, answer = CompletionReading(), Answer(Ending.WHOLE, 200, ended_at=1.0)
+        reading, answer = CompletionParser(), Response(Ending.WHOLE, 200, ended_at=1.0)
         self.assertEqual(read(*whole.split(b"\n")).output, "yes")
         for lines in (tuple(b"data: " + line for line in whole.split(b"\n")),
                       (delta(content="ye"), delta(content="s"), delta("stop"), DONE),
                       (delta(content="ye"), b"", b"data: null", b"", delta("stop", content="s"))):
-            reading = CompletionReading()
+            reading = CompletionParser()
             for line in lines:
                 reading.take(line, 0.5)
             reading.ended(answer)
@@ -216,9 +215,9 @@ class Replies(unittest.TestCase):
 
     def test_an_error_before_any_text_stands_for_the_status_that_it_names(self) -> None:
         for code, status in ((429, 429), ("503", 503), (402, 402), (1302, 200), ("slow", 200), (200, 200), (None, 200)):
-            reading = CompletionReading()
+            reading = CompletionParser()
             reading.take(data(choices=[], error={"message": "slow\ndown", "code": code}), 1.0)
-            meant = reading.ended(Answer(Ending.WHOLE, 200))
+            meant = reading.ended(Response(Ending.WHOLE, 200))
             self.assertEqual(meant.status, status)
             self.assertEqual(b"slow\\ndown" in meant.body, status != 200)
 
@@ -238,8 +237,37 @@ class TooLongPrompts(unittest.TestCase):
                 error("too many", code="context_length_exceeded"): "the prompt is longer than the context",
                 error("Trying to keep the first 4500 tokens when context the overflows. However, the model is loaded "
                       "with context length of only 4096 tokens"): "the prompt is longer than the context"}.items():
-            self.assertEqual(Completions().dialect.too_long(Answer(Ending.WHOLE, 400, body.encode())), words)
-        self.assertIsNone(Completions().dialect.too_long(Answer(Ending.WHOLE, 400, error("no").encode())))
+            self.assertEqual(Completions().dialect.too_long(Response(Ending.WHOLE, 400, body.encode())), words)
+        self.assertIsNone(Completions().dialect.too_long(Response(Ending.WHOLE, 400, error("no").encode())))
+
+
+class Events(unittest.TestCase):
+    def data_of(self, *lines: bytes) -> list[bytes]:
+        stream = EventStream()
+        return [one for one in [*map(stream.take, lines), stream.rest()] if one is not None]
+
+    def test_an_event_is_its_data_lines_up_to_an_empty_line(self) -> None:
+        for lines, expected in (
+                ((b"data: a", b""), [b"a"]), ((b"data:a", b"data:  b", b""), [b"a\n b"]),
+                ((b"data: a", b"", b"data: b", b""), [b"a", b"b"]), ((b"data: a", b"", b"", b"data: b"), [b"a", b"b"]),
+                ((b"\xef\xbb\xbfdata: a", b""), [b"a"]), ((b"data: \xef\xbb\xbfa", b""), [b"\xef\xbb\xbfa"]),
+                ((b": hello", b"event: x", b"id: 7", b"retry: 1", b"data: a", b"foo: bar", b"bare", b""), [b"a"]),
+                ((b"data", b"data: a", b""), [b"\na"]), ((b"data:", b"", b"id: 7", b""), []),
+                ((b" data: a", b"Data: a", b"datas: a", b""), []), ((), [])):
+            with self.subTest(lines):
+                self.assertEqual(self.data_of(*lines), expected)
+
+    def test_a_body_that_begins_like_json_is_one_thing_to_its_end(self) -> None:
+        self.assertEqual(self.data_of(b"", b" {", b"", b'"data": 1', b"}"), [b' {\n\n"data": 1\n}'])
+        self.assertEqual(self.data_of(b"\xef\xbb\xbf[1]"), [b"[1]"])
+
+    def test_the_first_line_that_is_no_field_is_kept_and_what_waits_is_counted(self) -> None:
+        stream = EventStream()
+        for line in (b"data: 1234", b"<html>", b"upstream timed out", b": a comment"):
+            stream.take(line)
+        self.assertEqual((stream.unknown, stream.size), (b"<html>", 5))
+        stream.take(b"")
+        self.assertEqual(stream.size, 0)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,9 @@ from __future__ import annotations
 import math
 import re
 import unittest
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from random import Random
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -275,7 +277,11 @@ class Distributions(unittest.TestCase):
     def test_every_value_is_in_one_bin_and_the_end_in_the_last(self) -> None:
         self.assertEqual(counts_in_bins([0.0, 0.99, 1.0, 2.5, 4.0], Scale(0.0, 4.0), 4), [2, 1, 1, 1])
         self.assertEqual(sum(counts_in_bins([2.0] * 7, Scale(2.0, 2.0), 4)), 7)
-        self.assertEqual(sum(counts_in_bins([math.nan, math.inf], Scale(0.0, 1.0), 4)), 0)
+        drawn = Random(7)
+        for size in (1, 10, 9_000):
+            values = sorted(drawn.uniform(0, 9.5) for _ in range(size))
+            counted = Counter(int(value) for value in values)
+            self.assertEqual(counts_in_bins(values, Scale(0.0, 10.0), 10), [counted[place] for place in range(10)])
 
     def test_bars_are_as_high_as_their_counts(self) -> None:
         tree = self.chart(Group("warm", [0.1, 0.1, 0.1, 0.1, 0.9, 0.9]))

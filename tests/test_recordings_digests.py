@@ -9,10 +9,19 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from benchkit.basics.errors import Unusable
+from benchkit.basics.errors import ERROR_TYPES, Unusable
 from benchkit.basics.json_text import digest
 from benchkit.basics.on_demand import OnDemand
-from benchkit.recordings.digest_book import added, check_log, entry_named, entry_of, keep_book, names_in, read_book
+from benchkit.recordings.digest_book import (
+    Entry,
+    added,
+    check_log,
+    entry_named,
+    entry_of,
+    keep_book,
+    names_in,
+    read_book,
+)
 from benchkit.recordings.digest_comparison import Side, compare
 from benchkit.recordings.digests import LogDigests, Total, TrialOf, digests_of, without_tail
 from benchkit.recordings.recording import Recording
@@ -141,7 +150,7 @@ class KeepingABook(WithRecordings):
                     read_book(altered)
 
 
-class ListsLeftInTheFile(WithRecordings):
+class ReadLineByLine(WithRecordings):
     def setUp(self) -> None:
         super().setUp()
         self.path = self.folder / "recordings.json"
@@ -153,7 +162,7 @@ class ListsLeftInTheFile(WithRecordings):
     def trials(self) -> Sequence[str | None]:
         return read_book(self.path)[0].logs["robot"].trials["two"]
 
-    def test_in_the_kits_layout_lists_are_read_when_they_are_taken(self) -> None:
+    def test_in_the_kits_layout_lists_are_packed_and_say_the_same(self) -> None:
         self.assertIsInstance(self.trials(), OnDemand)
         self.assertEqual(self.trials(), self.entries[0].logs["robot"].trials["two"])
         self.assertEqual(self.trials()[1:3], ("error:Timeout", None))
@@ -193,11 +202,16 @@ class ListsLeftInTheFile(WithRecordings):
                 with self.assertRaisesRegex(Unusable, f"{name.decode()} is a list, not"):
                     read_book(self.path)
 
-    def test_a_file_that_is_another_one_by_then_is_refused(self) -> None:
+    def test_a_file_that_is_another_one_by_then_changes_nothing_of_what_was_read(self) -> None:
         trials = self.trials()
         keep_book(self.path, self.entries[1:])
-        with self.assertRaisesRegex(Unusable, "recordings.json: it was changed while it was read; try again"):
-            list(trials)
+        self.assertEqual(list(self.entries[0].logs["robot"].trials["two"]), list(trials))
+
+    def test_every_kind_of_digest_is_read_back(self) -> None:
+        kinds = (None, YES, "0" * 64, "f" * 64, *(f"error:{name}" for name in ERROR_TYPES), YES)
+        entry = Entry("all", "2026-11-30T12:00:00.000Z", None, None, {"x": LogDigests("0" * 64, {"a": kinds})})
+        keep_book(self.path, [entry])
+        self.assertEqual(kinds, tuple(read_book(self.path)[0].logs["x"].trials["a"]))
 
 
 class CheckingALog(WithRecordings):
@@ -259,7 +273,7 @@ class ComparingTwo(WithRecordings):
     def test_where_only_digests_are_kept_the_other_sides_word_is_taken(self) -> None:
         found = compare(*self.sides(self.made("aa", "bb"), self.made("ax", "bb"), is_kept=True))
         self.assertEqual({"warm", "cold"}, found.groups.keys())
-        self.assertIsNone(found.parting and found.parting.character)
+        self.assertIsNone(found.first_difference and found.first_difference.character)
         digests = digests_of(self.made("aa", "bb"))
         found = compare(Side("A", digests, None), Side("B", digests, None))
         self.assertEqual({"cold or warm is not known"}, found.groups.keys())
@@ -269,10 +283,10 @@ class ComparingTwo(WithRecordings):
             "two": [reply("same"), reply(f"the {side} one")], "three": [reply("b"), reply("b")]})
             for side in ("left", "right"))
         found = compare(*self.sides(left, right))
-        parting = found.parting
-        assert parting is not None
+        first = found.first_difference
+        assert first is not None
         self.assertEqual((TrialOf(2, "two"), "warm", 4, "left one", "right one"),
-                         (parting.trial, parting.group, parting.character, parting.first_text, parting.second_text))
+                         (first.trial, first.group, first.character, first.first_text, first.second_text))
 
     def test_trials_on_one_side_only_are_counted_apart(self) -> None:
         found = compare(*self.sides(self.made("aaa", "bb."), self.made("a..", "bbb")))
@@ -301,8 +315,8 @@ class ComparingTwo(WithRecordings):
                                      (("aaa", "bbb"), ("xaa", "xbb"), TrialOf(1, "two")),
                                      (("a.a", "bb."), ("ax.", "bxx"), TrialOf(2, "three"))):
             with self.subTest(second=second):
-                parting = compare(*self.sides(self.made(*first), self.made(*second))).parting
-                self.assertEqual(trial, parting and parting.trial)
+                found = compare(*self.sides(self.made(*first), self.made(*second))).first_difference
+                self.assertEqual(trial, found and found.trial)
 
     def test_a_case_on_one_side_only_is_counted_with_that_side(self) -> None:
         whole = self.made("aa", "bb")

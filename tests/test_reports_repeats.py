@@ -10,7 +10,7 @@ from benchkit.recordings.digests import TrialOf
 from benchkit.recordings.error_pairs import ErrorPairs
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.repeats import Repeat, is_repeat
-from benchkit.statistics.paired import PairedCounts, label_permutation_p
+from benchkit.statistics.permutation import PairedCounts, label_permutation_p
 from tests.comparison_samples import compared, with_outputs
 from tests.reports_samples import record
 

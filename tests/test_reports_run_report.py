@@ -1,6 +1,7 @@
 """The values of a report: coverage, rates, failures, confusion, tags, cases, speed."""
 from __future__ import annotations
 
+import math
 import unittest
 from collections.abc import Sequence
 from dataclasses import replace
@@ -270,6 +271,13 @@ class Speed(unittest.TestCase):
     def test_percentiles_below_their_size_are_not_made_up(self) -> None:
         speed = speed_of(record({"A": "+" * 10}).results, [SESSION])
         self.assertEqual([found is not None for found in speed.warm.percentiles], [True, False, False, False])
+
+    def test_latencies_are_kept_in_order_without_what_is_no_finite_number(self) -> None:
+        drawn = [3.0, math.inf, 0.5, math.nan, 2.0, 0.5]
+        results = [replace(one, recorded_latency_s=seconds, cold=False) for one, seconds in zip(
+            record({"A": "+" * 6}).results, drawn, strict=True)]
+        warm = speed_of(results, [SESSION]).warm
+        self.assertEqual((4, [0.5, 0.5, 2.0, 3.0], 0.5, 3.0), (warm.n, [*warm.judged], warm.shortest, warm.longest))
 
     def test_the_latency_of_this_run_goes_before_that_of_its_recording(self) -> None:
         one = result("A", 5, "+")

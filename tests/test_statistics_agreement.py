@@ -9,15 +9,13 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
 from itertools import combinations, product
 
-from benchkit.statistics.agreement import (
+from benchkit.statistics.estimators import (
     Agreement,
-    agreement,
     equal_pairs_share,
+    figure,
     mean_share,
     parting_index,
-    self_agreement,
 )
-from benchkit.statistics.figures import figure
 from tests.oracle import reference
 
 
@@ -38,8 +36,8 @@ class InsideACase(unittest.TestCase):
         self.assertIsNone(equal_pairs_share(["a"]))
 
     def test_a_recording_agrees_with_itself_as_its_cases_do_on_average(self) -> None:
-        self.assertEqual(self_agreement([["a", "a"], ["a", "b"], ["a"], []]), Fraction(1, 2))
-        self.assertIsNone(self_agreement([["a"], []]))
+        for cases, share in (([["a", "a"], ["a", "b"], ["a"], []], Fraction(1, 2)), ([["a"], []], None)):
+            self.assertEqual(mean_share(map(equal_pairs_share, cases)), share)
 
     def test_a_mean_is_over_the_shares_that_there_are(self) -> None:
         self.assertEqual(mean_share([Fraction(1), None, Fraction(1, 2)]), Fraction(3, 4))
@@ -56,16 +54,9 @@ class BetweenRecordings(unittest.TestCase):
                 self.assertEqual(parting_index(row["a"], row["b"]), row["i"])
                 self.assertEqual(parting_index(row["b"], row["a"]), row["i"])
 
-    def test_cells_of_one_side_only_are_not_compared(self) -> None:
-        first = {("c1", 1): "x", ("c1", 2): "y", ("c2", 1): "z", ("c2", 2): "only here"}
-        second = {("c2", 1): "other", ("c1", 2): "other", ("c1", 1): "x", ("c3", 1): "only there"}
-        result = agreement(first, second)
-        self.assertEqual(result, Agreement(compared=3, equal=1, first_difference=("c1", 2)))
-        self.assertEqual(result.share, Fraction(1, 3))
-
-    def test_equal_recordings_have_no_first_difference_and_none_no_share(self) -> None:
-        self.assertEqual(agreement({1: "x"}, {1: "x"}), Agreement(1, 1, None))
-        self.assertIsNone(agreement({1: "x"}, {2: "x"}).share)
+    def test_a_share_is_of_what_could_be_compared_and_none_of_nothing(self) -> None:
+        self.assertEqual(Fraction(1, 3), Agreement(compared=3, equal=1, first_difference=("c1", 2)).share)
+        self.assertIsNone(Agreement(0, 0, None).share)
 
 
 class Figures(unittest.TestCase):

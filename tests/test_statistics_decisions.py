@@ -8,7 +8,7 @@ from itertools import product
 
 from benchkit.statistics.estimators import Counts
 from benchkit.statistics.intervals import paired_plus_two
-from benchkit.statistics.paired import (
+from benchkit.statistics.permutation import (
     OpenValue,
     PairedCounts,
     label_bound,

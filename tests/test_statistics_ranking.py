@@ -6,7 +6,8 @@ import random
 import unittest
 from fractions import Fraction
 
-from benchkit.statistics.paired import mean
+from benchkit.statistics.lattice_sums import About
+from benchkit.statistics.permutation import mean
 from benchkit.statistics.ranking import PairTest, RankSet, holm, pair_tests, rank_sets
 from tests.oracle import reference
 
@@ -34,6 +35,15 @@ class Holm(unittest.TestCase):
             self.assertTrue(all(p <= a <= 1 for p, a in zip(p_values, adjusted, strict=True)))
             in_order = [a for _, a in sorted(zip(p_values, adjusted, strict=True))]
             self.assertEqual(in_order, sorted(adjusted))
+
+    def test_what_was_approximated_stays_so_and_what_was_not_is_exact(self) -> None:
+        exact, about = Fraction, About
+        for p_values, types in (((exact(1, 100), about(1, 50)), [exact, about]), ((about(1, 50),), [about]),
+                                ((exact(3, 100), about(1, 50)), [about, about]),
+                                ((exact(9, 100), about(1, 50)), [exact, about])):
+            with self.subTest(p_values=p_values):
+                self.assertEqual(types, [type(p) for p in holm(p_values)])
+                self.assertEqual(holm([Fraction(p) for p in p_values]), holm(p_values))
 
 
 class Ranks(unittest.TestCase):

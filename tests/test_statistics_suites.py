@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 from benchkit.statistics.estimators import (
     Counts,
+    figure,
     pass_at_k,
     pass_at_k_variance,
     pass_hat_k,
     pass_hat_k_variance,
+    shortened,
 )
-from benchkit.statistics.figures import figure, shortened
 from benchkit.statistics.intervals import case_wilson
 from benchkit.statistics.suites import EVERY_K, Coverage, SuiteMetric, coverage, suite_metrics
 from tests.oracle import reference

@@ -21,7 +21,7 @@ from benchkit.boards.game import Game, GameRules, game_of, play
 from benchkit.boards.job import BatchGate
 from benchkit.boards.pack import Pack, PackBaseline
 from benchkit.boards.scores import Scores, UnjudgedError, scores_of
-from benchkit.statistics.figures import figure
+from benchkit.statistics.estimators import figure
 from benchkit.statistics.intervals import headline
 from benchkit.tasks.modules import named
 

@@ -16,7 +16,7 @@ from benchkit.boards.scores import RowError, ScoreRow
 from benchkit.boards.usage import NOTHING_USED, TokenUse
 from benchkit.recordings.converting import session_facts
 from benchkit.reports.speed import latency_columns, token_sums
-from benchkit.statistics.figures import figure
+from benchkit.statistics.estimators import figure
 from benchkit.trial_log.lines import TrialLine
 from benchkit.trial_log.reader import TrialLog
 

@@ -19,9 +19,9 @@ from typing import cast
 from benchkit.boards.board_values import GateStatus, Readings, Standing, TrackRow, TrackSection
 from benchkit.boards.pack import Pack, Track
 from benchkit.boards.scores import ScoreRow
-from benchkit.statistics.figures import figure
-from benchkit.statistics.intervals import Headline, case_wilson, clopper_pearson, headline_over_cases
-from benchkit.statistics.paired import OpenValue
+from benchkit.statistics.estimators import figure
+from benchkit.statistics.intervals import HeadlineInterval, case_wilson, clopper_pearson, headline_over_cases
+from benchkit.statistics.permutation import OpenValue
 from benchkit.statistics.ranking import open_pair_tests, rank_sets, wins
 from benchkit.systems.loading import is_baseline
 
@@ -156,12 +156,12 @@ def _standing(record: Record, pack: Pack) -> Standing:
         judged=judged)
 
 
-def _headline(values: Sequence[Fraction], failed: Sequence[Fraction], has_gates: bool) -> Headline:
+def _headline(values: Sequence[Fraction], failed: Sequence[Fraction], has_gates: bool) -> HeadlineInterval:
     if has_gates:
         return headline_over_cases(values, failed)
     # without a hard gate there is one factor only, and it has the whole of the 95 %
     total = sum(values, ZERO)
-    return Headline(total / len(values), case_wilson(total, len(values)))
+    return HeadlineInterval(total / len(values), case_wilson(total, len(values)))
 
 
 def _track_row(record: Record, track: Track) -> TrackRow:

@@ -1,1 +1,1 @@
-"""The only layer that opens sockets: addresses, one request at a time, retries, and the dialects of servers."""
+"""The only package that opens sockets: addresses, one request at a time, retries, and the dialects of servers."""

@@ -9,19 +9,17 @@ from collections.abc import Collection, Mapping
 
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import JSON, Reply, Timings, Usage
-from benchkit.network.asking import Dialect
-from benchkit.network.calls import quoted
-from benchkit.network.exchange import Answer
-from benchkit.network.ollama_server import full_tag
-from benchkit.network.reply_texts import ReplyTexts, broken_off, object_of, too_long_message, unended
+from benchkit.network.http_client import Response, quoted
+from benchkit.network.probe import full_tag
+from benchkit.network.replies import Dialect, ReplyTexts, broken_off, object_of, too_long_message, unended
 
 _SETTING = " (option num_ctx)"
 _ENDS = ("stop", "length", "load", "unload")
 """The ends of an answer that are the model's own or the asker's limit, and those of a request without messages."""
 
 
-class ChatReading:
-    """One reply of /api/chat, streamed or not. `sent_at` of the answer gives the first token its time.
+class ChatParser:
+    """One reply of /api/chat, streamed or not. `sent_at` of the response gives the first token its time.
 
     `names` are those of the model that was asked: a line that names another one is no part of the answer (none: any
     will do).
@@ -48,26 +46,26 @@ class ChatReading:
         except ValueError as error:
             raise TrialError("BadReply", f"not a reply of Ollama ({error}): {quoted(line)}", self.partial) from None
 
-    def ended(self, answer: Answer) -> Answer:
-        """The answer as it is meant: as it came."""
-        return answer
+    def ended(self, response: Response) -> Response:
+        """The response as it is meant: as it came."""
+        return response
 
-    def reply(self, answer: Answer) -> Reply:
+    def reply(self, response: Response) -> Reply:
         """The reply. Raises TrialError: BrokenReply, Unfinished, PromptTooLong."""
         if self._error is not None:
             raise broken_off(self._error, self.partial, too_long_message(self._error, _SETTING))
         if self._last is None:
             why = "without done (a token that repeats)"
-            raise unended(answer, self._lines, self.partial, why)
+            raise unended(response, self._lines, self.partial, why)
         finish = self._last.get("done_reason")
         if not isinstance(finish, str) or not finish:
-            raise unended(answer, self._lines, self.partial, "without done_reason")
+            raise unended(response, self._lines, self.partial, "without done_reason")
         if finish not in _ENDS:
             raise broken_off(f"done_reason {finish}", self.partial)
         return Reply(
             output=self._texts.output, finish=finish,
             reasoning=self._texts.reasoning, usage=_usage(self._last),
-            timings=_timings(self._last, self._texts.first_token_s(answer)), latency_s=answer.latency_s)
+            timings=_timings(self._last, self._texts.first_token_s(response)), latency_s=response.latency_s)
 
     def _take_fields(self, fields: Mapping[str, JSON], at: float) -> bool:
         """Take an object; whether it ends the reply. Raises ValueError with why it is no part of one."""
@@ -119,14 +117,14 @@ def _seconds(nanoseconds: int | None) -> float | None:
     return None if nanoseconds is None else nanoseconds / 1e9
 
 
-def _too_long(answer: Answer) -> str | None:
-    return too_long_message(answer.body.decode("utf-8", "replace"), _SETTING)
+def _too_long(response: Response) -> str | None:
+    return too_long_message(response.body.decode("utf-8", "replace"), _SETTING)
 
 
-CHAT = Dialect(ChatReading, _too_long)
+CHAT = Dialect(ChatParser, _too_long)
 """How replies of /api/chat are read, whatever model they name."""
 
 
 def chat_with(*names: str) -> Dialect:
     """How replies of /api/chat are read if the model of these names was asked."""
-    return Dialect(lambda: ChatReading(names), _too_long)
+    return Dialect(lambda: ChatParser(names), _too_long)

@@ -14,11 +14,18 @@ from dataclasses import dataclass, replace
 from benchkit.basics.errors import TrialError
 from benchkit.basics.json_text import mended
 from benchkit.basics.values import JSON, Reply, Timings, Usage
-from benchkit.network.asking import UNPAID, Dialect, names_no_credit, too_large
-from benchkit.network.calls import quoted
-from benchkit.network.event_stream import EventStream
-from benchkit.network.exchange import MOST_LINE_BYTES, Answer
-from benchkit.network.reply_texts import ReplyTexts, broken_off, object_of, too_long_message, unended
+from benchkit.network.http_client import MOST_LINE_BYTES, Response, quoted
+from benchkit.network.replies import (
+    UNPAID,
+    Dialect,
+    ReplyTexts,
+    broken_off,
+    names_no_credit,
+    object_of,
+    too_large,
+    too_long_message,
+    unended,
+)
 
 MOST_NAME = 200
 """Letters of a name or a fingerprint: the settings hold them."""
@@ -33,6 +40,53 @@ _ENDS = frozenset((
 """The ends that are the model's own or the asker's limit, in lower case. Others name what befell the server: `abort`,
 `network_error`, `insufficient_system_resource`; and one that nobody knows may be such."""
 
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_FIELDS = (b"", b"data", b"event", b"id", b"retry")
+"""The fields that the standard knows; a comment has an empty name."""
+
+
+class EventStream:
+    """One body of server-sent events: lines in, the data of an event out (WHATWG HTML, section 9.2.6).
+
+    An event ends at an empty line, its `data` lines belong together, and comments and unknown fields say nothing. A
+    body that begins like JSON is no event stream: a server that does not stream sends its one object, on however many
+    lines. `unknown` is the first line that is no known field: where no answer came, it may say why.
+    """
+
+    def __init__(self) -> None:
+        self._data: list[bytes] = []
+        self._has_begun = False
+        self.is_json = False
+        self.size = 0
+        self.unknown = b""
+
+    def take(self, line: bytes) -> bytes | None:
+        """Take a line, without its end; the data of the event that it ends, if it ends one that has any."""
+        if not self._has_begun:
+            line = line.removeprefix(_BYTE_ORDER_MARK)
+            self._has_begun = bool(line.strip())
+            self.is_json = line.lstrip()[:1] in (b"{", b"[")
+        name, _, value = line.partition(b":")
+        if self.is_json:
+            self._keep(line)
+        elif not line:
+            return self.rest()
+        elif name == b"data":
+            self._keep(value.removeprefix(b" "))
+        elif name not in _FIELDS:
+            self.unknown = self.unknown or line
+        return None
+
+    def rest(self) -> bytes | None:
+        """The data of the event, or of the JSON, that nothing has ended yet."""
+        data = b"\n".join(self._data)
+        self._data, self.size = [], 0
+        return data or None
+
+    def _keep(self, data: bytes) -> None:
+        self._data.append(data)
+        self.size += len(data) + 1
+
 
 @dataclass(frozen=True, slots=True)
 class Signature:
@@ -42,7 +96,7 @@ class Signature:
     fingerprint: str | None = None
 
 
-class CompletionReading:
+class CompletionParser:
     """One reply of /chat/completions, streamed or not."""
 
     def __init__(self) -> None:
@@ -72,20 +126,20 @@ class CompletionReading:
             raise too_large(self.partial)
         return data is not None and self._take_data(data, at)
 
-    def ended(self, answer: Answer) -> Answer:
+    def ended(self, response: Response) -> Response:
         """What a 200 that has ended in order means: an error before any text stands for the status that it names."""
-        self._take_rest(answer.ended_at or 0.0)
+        self._take_rest(response.ended_at or 0.0)
         status = None if self._error is None else _status_of(self._error)
         if status is None or self._texts.output or self._texts.reasoning:
-            return answer
-        return replace(answer, status=status, body=json.dumps(self._error, ensure_ascii=False).encode("utf-8"))
+            return response
+        return replace(response, status=status, body=json.dumps(self._error, ensure_ascii=False).encode("utf-8"))
 
-    def reply(self, answer: Answer) -> Reply:
+    def reply(self, response: Response) -> Reply:
         """The reply, after `ended`. Raises TrialError: BadReply, BrokenReply, Unfinished, PromptTooLong."""
         if self._error is not None:
             raise _reported_error(self._error, self.partial)
         if self._finish is None:
-            raise self._unended(answer)
+            raise self._unended(response)
         if self._finish.casefold() not in _ENDS:
             raise broken_off(f"finish_reason {self._finish}", self.partial)
         said = mended(self._said)
@@ -94,7 +148,7 @@ class CompletionReading:
         return Reply(
             output=self._texts.output, finish=self._finish, reasoning=self._texts.reasoning,
             usage=_usage(_mapping(said["usage"]), timings),
-            timings=_timings(timings, self._texts.first_token_s(answer)), latency_s=answer.latency_s)
+            timings=_timings(timings, self._texts.first_token_s(response)), latency_s=response.latency_s)
 
     def _take_data(self, data: bytes, at: float) -> bool:
         """Take the data of an event; whether it ends the reply. Raises TrialError."""
@@ -133,14 +187,14 @@ class CompletionReading:
     def _no_chunk(self, why: str, data: bytes) -> TrialError:
         return TrialError("BadReply", f"not a chat completion ({why}): {quoted(data)}", self.partial)
 
-    def _unended(self, answer: Answer) -> TrialError:
+    def _unended(self, response: Response) -> TrialError:
         """The error of a reply without a finish_reason, with what else the server said, if it said anything."""
         why, data = self._stray or ("a line of it is no event", self._events.unknown)
         if not data:
-            return unended(answer, self._chunks, self.partial, "without finish_reason")
+            return unended(response, self._chunks, self.partial, "without finish_reason")
         if not self._chunks:
             return self._no_chunk(why, data)
-        return unended(answer, self._chunks, self.partial, f"without finish_reason, but with: {quoted(data)}")
+        return unended(response, self._chunks, self.partial, f"without finish_reason, but with: {quoted(data)}")
 
     def _take_object(self, fields: Mapping[str, JSON], data: bytes, at: float) -> None:
         """Take a chunk. Raises ValueError with why it is none."""
@@ -222,21 +276,21 @@ class Completions:
     """How the replies to one request are read; afterwards it knows who signed the last of them."""
 
     def __init__(self) -> None:
-        self._latest = CompletionReading()
-        self.dialect = Dialect(self._new_reading, _too_long)
+        self._latest = CompletionParser()
+        self.dialect = Dialect(self._new_parser, _too_long)
 
     @property
     def signature(self) -> Signature:
         """Who says that they gave the last reply."""
         return self._latest.signature
 
-    def _new_reading(self) -> CompletionReading:
-        self._latest = CompletionReading()
+    def _new_parser(self) -> CompletionParser:
+        self._latest = CompletionParser()
         return self._latest
 
 
-def _too_long(answer: Answer) -> str | None:
-    return too_long_message(answer.body.decode("utf-8", "replace"))
+def _too_long(response: Response) -> str | None:
+    return too_long_message(response.body.decode("utf-8", "replace"))
 
 
 def _is_object(line: bytes) -> bool:

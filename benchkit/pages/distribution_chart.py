@@ -1,14 +1,16 @@
 """Distributions of durations: a histogram for each group on one scale, with its percentiles marked."""
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from heapq import merge
 
 from benchkit.basics.texts import word_for
 from benchkit.pages.html import Html, element, joined, whole
 from benchkit.pages.scales import Scale, plain_number, scale_of_durations, ticks
 from benchkit.pages.svg import bar, edge_anchor, interval, label, line, picture, upright
-from benchkit.statistics.sorted_runs import SortedRuns, sorted_runs
 
 BINS = 30
 PLOT, LINE, FOOT = 72, 24, 22
@@ -31,7 +33,7 @@ class PercentileMark:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Durations of one kind, best in sorted runs where there are many.
+    """Durations of one kind, ascending.
 
     `note` says what is not in the picture, such as trials without a reply.
     """
@@ -40,11 +42,6 @@ class Group:
     values: Sequence[float]
     percentiles: Sequence[PercentileMark] = ()
     note: str = ""
-
-    @property
-    def in_order(self) -> SortedRuns:
-        """The values, ascending."""
-        return sorted_runs(self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +56,17 @@ class DistributionChart:
 
 def distribution_chart(chart: DistributionChart) -> Html:
     """A histogram for each group, one below the other on one scale."""
-    scale = scale_of_durations(SortedRuns.joined(group.in_order for group in chart.groups))
+    scale = scale_of_durations(array("d", merge(*(group.values for group in chart.groups))))
     groups = [_group(chart, group, scale) for group in chart.groups]
     told = element("p", "The scale is logarithmic.", class_="quiet") if scale.is_logarithmic else None
     return element("figure", element("figcaption", chart.title), *groups, told)
 
 
 def counts_in_bins(values: Sequence[float], scale: Scale, bins: int = BINS) -> list[int]:
-    """How many values stand in each of the equal parts of a scale; the end belongs to the last part."""
-    return sorted_runs(values).counts(lambda value: min(bins - 1, int(scale.place(value) * bins)), bins)
+    """How many of these ascending values stand in each of the equal parts of a scale; its end is in the last part."""
+    ends = [bisect_right(values, number, key=lambda value: min(bins - 1, int(scale.place(value) * bins)))
+            for number in range(bins)]
+    return [end - start for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def _group(chart: DistributionChart, group: Group, scale: Scale) -> Html:
@@ -84,7 +83,7 @@ def _group(chart: DistributionChart, group: Group, scale: Scale) -> Html:
 
 
 def _told(chart: DistributionChart, group: Group) -> str:
-    ends = f"{_with_unit(group.in_order[0], chart)} to {_with_unit(group.in_order[-1], chart)}"
+    ends = f"{_with_unit(group.values[0], chart)} to {_with_unit(group.values[-1], chart)}"
     marks = [f"{mark.name} {_with_unit(mark.value, chart)}" for mark in group.percentiles]
     return "; ".join([f"{len(group.values)} {word_for(len(group.values), *chart.things)} from {ends}", *marks])
 

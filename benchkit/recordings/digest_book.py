@@ -1,4 +1,8 @@
-"""`recorded/recordings.json`: the digests of recordings made on several machines, and whether a log equals one."""
+"""`recorded/recordings.json`: the digests of recordings made on several machines, and whether a log equals one.
+
+The kit writes it with a digest a line. In that layout it is read line by line, and no list of digests is ever there as
+text; any other JSON of the same content is read whole.
+"""
 from __future__ import annotations
 
 import os
@@ -7,21 +11,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
+from typing import BinaryIO
 
+from benchkit.basics import json_text
 from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
 from benchkit.basics.json_text import pieces_of_list, pieces_of_object, text_of
 from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON
 from benchkit.disk.file_kinds import Kind, refuse_another_kind
-from benchkit.disk.whole_files import open_to_read, read_json, write_whole
-from benchkit.recordings.digest_lists import DIGEST, outline_of
-from benchkit.recordings.digests import ERROR, LogDigests, TrialOf, digests_of, without_tail
+from benchkit.disk.whole_files import MOST_BYTES, open_to_read, read_json, refusal, write_whole
+from benchkit.recordings.digests import (
+    DIGEST,
+    ERROR,
+    LogDigests,
+    TrialOf,
+    digests_in,
+    digests_of,
+    packed,
+    without_tail,
+)
 from benchkit.recordings.recording import Recording
 
 BOOK_VERSION = 1
 _BEGINNING = re.compile(rb'\s*\{\s*"recordings"')
 _DIGEST = re.compile(DIGEST)
+_LIST_OPENS = re.compile(rb' {6}"(?:[^"\\]|\\.)*": \[\n')
+_LIST_LINE = re.compile(rb' {7}(?:"(' + DIGEST.encode("ascii") + rb')"|null)(,?)\n')
+_LIST_CLOSES = re.compile(rb" {6}\](,?\n)")
+_MOST_LINE_BYTES = 64 * 1024
+_IN_PLACE = b"false"
 _NO_FILE_NAME = re.compile(r'[/\\:*?"<>|]')
 
 
@@ -37,7 +56,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class DigestDifference:
     """How far a log is from one entry: how many trials differ (or are on one side only), and the first of them."""
 
     label: str
@@ -52,7 +71,7 @@ class LogCheck:
     name: str
     ran: int
     errors: int
-    differences: tuple[Difference, ...]
+    differences: tuple[DigestDifference, ...]
 
     @property
     def equal(self) -> tuple[str, ...]:
@@ -60,7 +79,7 @@ class LogCheck:
         return tuple(difference.label for difference in self.differences if not difference.different)
 
     @property
-    def nearest(self) -> Difference:
+    def nearest(self) -> DigestDifference:
         """The entry with the fewest differences; of several, the first."""
         return min(self.differences, key=lambda difference: difference.different)
 
@@ -108,9 +127,9 @@ class _Distance:
             ranked = (trial.trial, not is_kept, place), trial
             self._first = ranked if self._first is None else min(self._first, ranked)
 
-    def difference(self) -> Difference:
+    def difference(self) -> DigestDifference:
         """What was counted."""
-        return Difference(self._label, self._different, None if self._first is None else self._first[1])
+        return DigestDifference(self._label, self._different, None if self._first is None else self._first[1])
 
 
 def _places(digests: LogDigests) -> dict[str, int]:
@@ -151,12 +170,9 @@ def is_book(path: Path) -> bool:
 
 
 def read_book(path: Path) -> tuple[Entry, ...]:
-    """The entries of a file; their trials are read when they are taken if it is laid out as the kit writes it.
-
-    Raises Unusable with file and field.
-    """
+    """The entries of a file. Raises Unusable with file and field."""
     refuse_another_kind(path, Kind.DIGESTS)
-    outline = outline_of(path)
+    outline = _outline_of(path)
     if outline is not None:
         try:
             return _entries_of(Fields(outline.value), iter(outline.lists))
@@ -167,6 +183,53 @@ def read_book(path: Path) -> tuple[Entry, ...]:
     except ValueError as error:
         raise Unusable(f"{path}: {error}; put the file back, or begin a new one: python3 outputs_digest.py LOG "
                        "--update NEW --label TEXT") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Outline:
+    """A file of digests: its JSON with false in place of every list of digests, and these lists, in order."""
+
+    value: JSON
+    lists: tuple[Sequence[str | None], ...]
+
+
+def _outline_of(path: Path) -> _Outline | None:
+    """The outline of a file in the layout that the kit writes; None for any other. Raises Unusable: unreadable."""
+    with os.fdopen(open_to_read(path), "rb") as file:
+        try:
+            return _outline_in(file)
+        except OSError as error:
+            raise refusal(path, "read", error) from None
+        except ValueError:
+            return None  # whoever reads it whole then says what is wrong, and where
+
+
+def _outline_in(file: BinaryIO) -> _Outline | None:
+    kept, lists = bytearray(), []
+    while line := file.readline(_MOST_LINE_BYTES):
+        kept += line
+        if line[-1:] != b"\n" or len(kept) > MOST_BYTES:
+            return None
+        if _LIST_OPENS.fullmatch(line):
+            found = _list_from_here(file)
+            if found is None:
+                return None
+            lists.append(found[0])
+            kept[-2:] = _IN_PLACE + found[1]
+    return _Outline(json_text.parse(bytes(kept)), tuple(lists))
+
+
+def _list_from_here(file: BinaryIO) -> tuple[Sequence[str | None], bytes] | None:
+    """The digests from here on, and what stands behind the bracket after them; None for another layout."""
+    kept, has_more = bytearray(), True
+    while has_more:
+        found = _LIST_LINE.fullmatch(file.readline(_MOST_LINE_BYTES))
+        if found is None:
+            return None
+        kept += packed(None if found[1] is None else found[1].decode("ascii"))
+        has_more = bool(found[2])
+    closing = _LIST_CLOSES.fullmatch(file.readline(_MOST_LINE_BYTES))
+    return None if closing is None else (digests_in(bytes(kept)), closing[1])
 
 
 def keep_book(path: Path, entries: Sequence[Entry]) -> None:
@@ -225,9 +288,9 @@ def _log_of(logs: Fields, name: str, lists: Iterator[Sequence[str | None]]) -> L
 
 
 def _list_of(trials: Fields, case: str, lists: Iterator[Sequence[str | None]]) -> Sequence[str | None]:
-    left_in_file = next(lists, None) if trials.values[case] is False else None
-    if left_in_file is not None:
-        return left_in_file
+    found = next(lists, None) if trials.values[case] is False else None
+    if found is not None:
+        return found
     return tuple(_digest(trials, case, text) for text in trials.sequence(case))
 
 

@@ -18,7 +18,7 @@ from benchkit.basics.values import JSON, Reply
 from benchkit.recordings.digests import ERROR, LogDigests, TrialOf, trial_digest
 from benchkit.recordings.error_pairs import ErrorPairs, error_pairs
 from benchkit.recordings.recording import RecordedTrial, Recording
-from benchkit.statistics.agreement import Agreement, equal_pairs_share, mean_share, parting_index
+from benchkit.statistics.estimators import Agreement, equal_pairs_share, mean_share, parting_index
 
 GROUPS = ("warm", "cold", "cold on one side only", "cold or warm is not known")
 AROUND = 20
@@ -63,7 +63,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class FirstDifference:
     """The first trial that differs; `character` is where its two texts part, and what follows there on each side."""
 
     trial: TrialOf
@@ -88,7 +88,7 @@ class DigestComparison:
 
     groups: Mapping[str, Agreement[TrialOf]]
     errors: ErrorPairs
-    parting: Parting | None
+    first_difference: FirstDifference | None
     parted_at: Counter[int]
     only_first: int
     only_second: int
@@ -121,7 +121,7 @@ def compare(first: Side, second: Side) -> DigestComparison:
             found.take_case(case, left.get(case, iter(())), right.get(case, iter(())))
     return DigestComparison(
         found.agreements(), error_pairs(found.errors),
-        None if found.first is None else _parting(first, second, found.first, found.first_group),
+        None if found.first is None else _first_difference(first, second, found.first, found.first_group),
         found.parted_at, found.left.alone, found.right.alone,
         mean_share(found.left.shares), mean_share(found.right.shares),
         first.digests.settings_sha256 == second.digests.settings_sha256,
@@ -233,9 +233,9 @@ def _group(left: bool | None, right: bool | None) -> str:
     return "cold" if True in known else "warm"
 
 
-def _parting(first: Side, second: Side, trial: TrialOf, group: str) -> Parting:
+def _first_difference(first: Side, second: Side, trial: TrialOf, group: str) -> FirstDifference:
     left, right = first.text(trial), second.text(trial)
     if left is None or right is None:
-        return Parting(trial, group, None, None, None)
+        return FirstDifference(trial, group, None, None, None)
     at = parting_index(left, right) or 0
-    return Parting(trial, group, at, left[at:at + AROUND], right[at:at + AROUND])
+    return FirstDifference(trial, group, at, left[at:at + AROUND], right[at:at + AROUND])

@@ -1,7 +1,8 @@
 """Digests of what was answered: by trial, and of a whole log, so that two machines can compare without the texts.
 
 Of an output: SHA-256 (64 hex) of its UTF-8; of an error: `error:<type>`; a trial that did not run has none, and
-reasoning is in none. Those of a large recording are made whenever they are taken, and kept by nobody.
+reasoning is in none. Those of a large recording are made whenever they are taken, and kept by nobody; those that are
+read from a file are kept packed, in 33 bytes each.
 """
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
+from benchkit.basics.errors import ERROR_TYPES
 from benchkit.basics.json_text import digest, text_digest, text_of
 from benchkit.basics.on_demand import OnDemand
 from benchkit.basics.values import Reply
@@ -17,6 +19,10 @@ from benchkit.recordings.recording import RecordedTrial, Recording
 
 ERROR = "error:"
 """What the digest of an error begins with; no digest of an output does."""
+DIGEST = "[0-9a-f]{64}|" + ERROR + "(?:" + "|".join(ERROR_TYPES) + ")"
+"""What the digest of a trial looks like."""
+_WITHOUT_OUTPUT = (None, *(f"{ERROR}{name}" for name in ERROR_TYPES))
+_PACKED_BYTES = 33
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -96,3 +102,20 @@ def without_tail(digests: Iterable[str | None]) -> Iterator[str | None]:
         yield from repeat(None, waiting)
         waiting = 0
         yield text
+
+
+def packed(text: str | None) -> bytes:
+    """A digest in 33 bytes: 0 and the bytes of its hex digits, or from 1 on which of those without an output it is."""
+    if text is None or text.startswith(ERROR):
+        return bytes([1 + _WITHOUT_OUTPUT.index(text), *bytes(_PACKED_BYTES - 1)])
+    return b"\0" + bytes.fromhex(text)
+
+
+def digests_in(data: bytes) -> Sequence[str | None]:
+    """The digests that were packed one behind the other."""
+    def read(start: int, stop: int) -> Iterator[str | None]:
+        for at in range(start * _PACKED_BYTES, stop * _PACKED_BYTES, _PACKED_BYTES):
+            kind = data[at]
+            yield _WITHOUT_OUTPUT[kind - 1] if kind else data[at + 1:at + _PACKED_BYTES].hex()
+
+    return OnDemand(len(data) // _PACKED_BYTES, read)

@@ -27,7 +27,7 @@ from benchkit.reports.repeats import Repeat, is_repeat, repeat_of
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.warnings import ReportWarning
 from benchkit.statistics.intervals import Interval, open_plus_two, paired_plus_two
-from benchkit.statistics.paired import (
+from benchkit.statistics.permutation import (
     ALPHA,
     difference_bounds,
     fewest_differing,

@@ -9,9 +9,9 @@ from benchkit.basics.texts import distance as distance
 from benchkit.basics.texts import percent as percent
 from benchkit.basics.texts import percent_in_words as percent_in_words
 from benchkit.basics.texts import points as points
-from benchkit.statistics.lattice_sums import KNOWN_TO, SMALL
-from benchkit.statistics.paired import ALPHA
+from benchkit.statistics.lattice_sums import LEAST_ABOUT, About
 from benchkit.statistics.percentiles import TRIALS_NEEDED, Latency, Percentile
+from benchkit.statistics.permutation import ALPHA
 from benchkit.statistics.suites import SuiteMetric
 
 
@@ -61,7 +61,7 @@ MOST_DIGITS = 17
 
 
 def probability(value: Fraction, level: Fraction = ALPHA) -> str:
-    """A p-value to three digits: `0.0312`, `1.91e-06`; `at most 1e-09` where no more is known, and `below 1e-300`.
+    """A p-value to three digits: `0.0312`, `1.91e-06`; `about 0.0312` where it was approximated, and `below 1e-300`.
 
     Beside a level it has as many digits as it takes to stand on the same side of it: `0.0499999`, not `0.05`.
     Only a p of 1 reads 1.
@@ -72,8 +72,13 @@ def probability(value: Fraction, level: Fraction = ALPHA) -> str:
     while digits < MOST_DIGITS and any((Fraction(f"{float(value):.{digits}g}") < one) != (value < one)
                                        for one in (level, ALPHA, 1)):
         digits += 1
-    is_a_bound = 0 < value < SMALL and not value % KNOWN_TO
-    return ("at most " if is_a_bound else "") + f"{float(value):.{digits}g}"
+    return ("about " if isinstance(value, About) else "") + f"{float(value):.{digits}g}"
+
+
+def about_words(values: Iterable[Fraction | None]) -> str:
+    """What `about` means, behind a sentence; nothing where no p was approximated."""
+    is_there = any(isinstance(value, About) for value in values)
+    return f" (about: a normal approximation, never below {float(LEAST_ABOUT):g})" if is_there else ""
 
 
 def share(part: int, whole: int) -> str:

@@ -15,7 +15,7 @@ from benchkit.basics.texts import all_of, as_given, count_of, names_of, verb_for
 from benchkit.recordings.run_record import Totals
 from benchkit.reports.comparison import Comparison
 from benchkit.reports.figures import distance, points, probability
-from benchkit.statistics.paired import (
+from benchkit.statistics.permutation import (
     fewest_differing,
     has_uneven_trials,
     mean,

@@ -11,7 +11,6 @@ from benchkit.reports.figures import seconds
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import LatencyColumn, latency_columns
 from benchkit.statistics.percentiles import Latency
-from benchkit.statistics.sorted_runs import SortedRuns
 
 NOT_SAID = "not said"
 COLD = "cold: the first of its case in a session, or one that waited for the model to load"
@@ -87,4 +86,4 @@ def _columns(run: RunReport, common: Collection[str]) -> tuple[LatencyColumn, La
     warm, cold = latency_columns(
         (result for place, case in enumerate(record.cases) if case.id in kept for result in record.results_of(place)),
         record.sessions)
-    return replace(warm, judged=SortedRuns()), replace(cold, judged=SortedRuns())
+    return replace(warm, judged=()), replace(cold, judged=())

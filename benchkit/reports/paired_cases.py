@@ -15,7 +15,7 @@ from benchkit.basics.json_text import canonical
 from benchkit.basics.texts import count_of, names_of, shown_line
 from benchkit.recordings.run_record import Judge, JudgedCase, RunRecord
 from benchkit.reports.tally import CaseRow
-from benchkit.statistics.paired import PairedCounts
+from benchkit.statistics.permutation import PairedCounts
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from benchkit.recordings.error_pairs import ErrorPairs, error_pairs
 from benchkit.recordings.run_record import Result, RunRecord
 from benchkit.reports.paired_cases import CaseDifference
 from benchkit.reports.speed import latency_of
-from benchkit.statistics.agreement import equal_pairs_share, mean_share, parting_index
-from benchkit.statistics.paired import label_permutation_p
+from benchkit.statistics.estimators import equal_pairs_share, mean_share, parting_index
+from benchkit.statistics.permutation import label_permutation_p
 
 WARMTHS = ("warm", "cold", "cold on one side only")
 

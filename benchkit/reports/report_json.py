@@ -41,6 +41,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 from benchkit.basics.values import JSON
 from benchkit.recordings.error_pairs import ErrorPairs
@@ -53,7 +54,8 @@ from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import LatencyColumn, Speed, TokenSummary
 from benchkit.reports.tally import CaseRow, TagRow
 from benchkit.reports.verdicts import title_of, verdict_of
-from benchkit.statistics.figures import figure, probability_figure
+from benchkit.statistics.estimators import figure, probability_figure
+from benchkit.statistics.lattice_sums import About
 from benchkit.statistics.percentiles import PERCENTS, Latency, Percentile
 from benchkit.statistics.suites import SuiteAtK, SuiteMetric
 
@@ -94,7 +96,17 @@ def gate_fields(side: SideBySide, pair: Pair, gate: Gate) -> dict[str, JSON]:
 
 def _result_fields(result: RuleResult) -> dict[str, JSON]:
     fields: dict[str, JSON] = {"code": result.code, "broken": result.is_broken, "text": result.text}
-    return fields if result.p is None else {**fields, "p": probability_figure(result.p)}
+    return fields if result.p is None else {**fields, **_figures({"p": result.p}), **_about({"p": result.p})}
+
+
+def _figures(p_values: Mapping[str, Fraction | None]) -> dict[str, JSON]:
+    return {name: probability_figure(p) for name, p in p_values.items()}
+
+
+def _about(p_values: Mapping[str, Fraction | None]) -> dict[str, JSON]:
+    """The names of those that were approximated, where there are any."""
+    names: list[JSON] = [name for name, p in p_values.items() if isinstance(p, About)]
+    return {"about": names} if names else {}
 
 
 def _run_fields(side: SideBySide, run: int) -> dict[str, JSON]:
@@ -123,14 +135,11 @@ def _comparison_fields(side: SideBySide, pair: Pair, comparison: Comparison) -> 
 
 
 def _p_fields(side: SideBySide, pair: Pair, comparison: Comparison) -> dict[str, JSON]:
-    fields: dict[str, JSON] = {"p": probability_figure(comparison.p),
-                               "smallest_p": probability_figure(comparison.smallest_p),
-                               "holm_p": probability_figure(pair.adjusted_p), "tests": side.tests}
-    if comparison.p > comparison.sign_flip:
-        fields["by_sign_flip"] = probability_figure(comparison.sign_flip)
+    always = {"p": comparison.p, "smallest_p": comparison.smallest_p, "holm_p": pair.adjusted_p}
+    sometimes = {"by_sign_flip": comparison.sign_flip} if comparison.p > comparison.sign_flip else {}
     if any(comparison.incomplete):
-        fields["p_worst"] = probability_figure(comparison.p_worst)
-    return fields
+        sometimes["p_worst"] = comparison.p_worst
+    return {**_figures(always), "tests": side.tests, **_figures(sometimes), **_about({**always, **sometimes})}
 
 
 def _regression_fields(comparison: Comparison) -> dict[str, JSON]:
@@ -138,8 +147,8 @@ def _regression_fields(comparison: Comparison) -> dict[str, JSON]:
     if not (stopped or began or may):
         return {}
     return {"regressions": {"passed_every_time": comparison.passed_every_time, "stopped": stopped, "began": began,
-                            "p": probability_figure(comparison.mirror_p),
-                            "may_have_stopped": [case.id for case in may]}}
+                            **_figures({"p": comparison.mirror_p}),
+                            "may_have_stopped": [case.id for case in may], **_about({"p": comparison.mirror_p})}}
 
 
 def _count_fields(comparison: Comparison) -> dict[str, JSON]:
@@ -170,7 +179,7 @@ def _median_fields(column: LatencyColumn) -> dict[str, JSON]:
 
 
 def _repeat_fields(repeat: Repeat) -> dict[str, JSON]:
-    return {"p": probability_figure(repeat.p),
+    return {**_figures({"p": repeat.p}), **_about({"p": repeat.p}),
             "outputs": {one.warmth: _repetition_fields(one) for one in repeat.repetitions},
             **_error_fields(repeat.errors),
             "only_base": repeat.only_base, "only_candidate": repeat.only_candidate,

@@ -6,6 +6,8 @@ in the server's cache: the first of their case in a session, and those that wait
 """
 from __future__ import annotations
 
+import math
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -16,7 +18,6 @@ from benchkit.basics.values import ErrorFacts, Timings, Usage
 from benchkit.recordings.pieces import SessionFacts
 from benchkit.recordings.run_record import Result
 from benchkit.statistics.percentiles import PERCENTS, Percentile, Sample, percentile
-from benchkit.statistics.sorted_runs import RunSorter, SortedRuns
 
 RELOAD_S = 1.0
 """A request that waited longer for loading met a model that was not there; a loaded one takes milliseconds."""
@@ -43,7 +44,8 @@ class Timed(Protocol):
 class LatencyColumn:
     """Latencies in seconds of `n` trials, `timeouts` of them; percentiles in the order of PERCENTS, None: too few.
 
-    `shortest` and `longest` are of the judged ones, which are all there in `judged`, unless nobody needs them.
+    `shortest` and `longest` are of the judged ones, which are all there in `judged`, ascending, unless nobody needs
+    them.
     """
 
     n: int
@@ -51,7 +53,7 @@ class LatencyColumn:
     shortest: float | None
     longest: float | None
     percentiles: tuple[Percentile | None, ...]
-    judged: SortedRuns = field(default_factory=SortedRuns, compare=False, repr=False)
+    judged: Sequence[float] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +135,11 @@ def latency_of(result: Timed) -> float | None:
 
 
 class LatencyCount:
-    """Sorts latencies, those of warm trials and those of cold ones apart; 8 bytes each."""
+    """Keeps latencies, of warm trials and of cold ones apart; 8 bytes each, and 48 while they are sorted."""
 
     def __init__(self, sessions: Iterable[SessionFacts]) -> None:
         self._limit = min((one.timeout_s for one in sessions if one.timeout_s is not None), default=None)
-        self._warm, self._cold = _ColumnSorter(), _ColumnSorter()
+        self._warm, self._cold = _ColumnCount(), _ColumnCount()
 
     def take(self, result: Timed) -> None:
         """One trial."""
@@ -159,20 +161,20 @@ def _reload_s(result: Timed) -> float | None:
     return wait if wait is not None and wait > RELOAD_S else None
 
 
-class _ColumnSorter:
+class _ColumnCount:
     def __init__(self) -> None:
-        self._judged, self._timeouts = RunSorter(), RunSorter()
+        self._judged, self._timeouts = array("d"), array("d")
 
     def take_judged(self, seconds: float | None) -> None:
-        if seconds is not None:
-            self._judged.take(seconds)
+        if seconds is not None and math.isfinite(seconds):
+            self._judged.append(seconds)
 
     def take_timeout(self, seconds: float | None) -> None:
-        if seconds is not None:
-            self._timeouts.take(seconds)
+        if seconds is not None and math.isfinite(seconds):
+            self._timeouts.append(seconds)
 
     def column(self) -> LatencyColumn:
-        judged, timeouts = self._judged.sorted(), self._timeouts.sorted()
+        judged, timeouts = (array("d", sorted(values)) for values in (self._judged, self._timeouts))
         sample = Sample(judged, timeouts)
         return LatencyColumn(
             sample.size, len(timeouts), judged[0] if judged else None, judged[-1] if judged else None,

@@ -8,7 +8,7 @@ from fractions import Fraction
 from benchkit.basics.texts import as_given, count_of, shown_line, verb_for
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures import NOT_AVAILABLE, percent, points_spread, probability
-from benchkit.statistics.paired import ALPHA
+from benchkit.statistics.permutation import ALPHA
 
 LONGEST_LABEL = 40
 

@@ -33,10 +33,9 @@ class _Ended:
 
 @dataclass(frozen=True, slots=True)
 class _Trying:
-    """How a cell is tried, how many may be tried now, and who is told where that cannot be."""
+    """How a cell is tried, and who is told where not so many can be tried at once."""
 
     try_one: Callable[[Assignment], tuple[TrialLine, str | None]]
-    lanes: Callable[[], int]
     say: Callable[[str], None]
 
 
@@ -46,13 +45,13 @@ def run_at_once(
     callbacks: Callbacks,
     limits: Limits,
     clock: Clock,
-    lanes: Callable[[], int],
+    most: int,
     say: Callable[[str], None],
 ) -> Stopped:
-    """Run cells with up to `lanes` of them under way, until `run_trials` would stop; those under way are finished.
+    """Run cells with up to `most` of them under way, until `run_trials` would stop; those under way are finished.
 
-    How many may be under way is asked before each start, for a server may go while others stay. The witness is told of
-    a start by whichever thread starts, one at a time, and of what is recorded by the thread that called.
+    The witness is told of a start by whichever thread starts, one at a time, and of what is recorded by the thread
+    that called.
 
     Where no more threads can be started there are fewer at once, which is told by `say`; without any, the calling
     thread asks.
@@ -62,22 +61,22 @@ def run_at_once(
     def try_one(assignment: Assignment) -> tuple[TrialLine, str | None]:
         return try_cell(assignment, answering[assignment.cell.system], limits, clock)
 
-    return _Run(iter(assignments), _Trying(try_one, lanes, say), callbacks, limits, clock).until_it_stops()
+    return _Run(iter(assignments), _Trying(try_one, say), most, callbacks, limits, clock).until_it_stops()
 
 
 class _Run:
     """One run. What its threads share is read and changed under the lock only."""
 
     def __init__(
-        self, assignments: Iterator[Assignment], trying: _Trying, callbacks: Callbacks, limits: Limits, clock: Clock,
+        self, assignments: Iterator[Assignment], trying: _Trying, most: int, callbacks: Callbacks, limits: Limits,
+        clock: Clock,
     ) -> None:
-        self._assignments, self._trying, self._callbacks = assignments, trying, callbacks
+        self._assignments, self._trying, self._most, self._callbacks = assignments, trying, most, callbacks
         self._limits, self._clock = limits, clock
         self._ended: queue.SimpleQueue[TrialLine | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._next = next(assignments, None)
         self._under_way = self._unrecorded = 0
-        self._most: int | None = None
         self._system: str | None = None
         self._stopped: Stopped | None = None
         self._error: Exception | KeyboardInterrupt | None = None
@@ -165,8 +164,7 @@ class _Run:
         """Whether a trial of that system may start now; the budget that ends here ends the run."""
         if self._stopped or self._error or self._limits.stop.signal is not None:
             return False
-        lanes, not_recorded = self._trying.lanes(), self._under_way + self._unrecorded
-        most = lanes if self._most is None else min(lanes, self._most)
+        most, not_recorded = self._most, self._under_way + self._unrecorded
         is_first, is_other = self._system is None, system != self._system
         if self._under_way >= most or not_recorded >= 2 * most or (is_other and not_recorded):
             return False

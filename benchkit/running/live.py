@@ -21,8 +21,8 @@ from benchkit.running.progress import Around, Progress, Verdicts, columns_of
 from benchkit.running.session import record
 from benchkit.running.summary import status_of
 from benchkit.running.workload import Ended, SessionContext, Workload, prompts_of
-from benchkit.systems.loading import is_baseline, load_system
-from benchkit.systems.system import System, SystemOptions
+from benchkit.systems.loading import load_system
+from benchkit.systems.system import SystemOptions
 from benchkit.tasks.judging import judge, refuse_raising
 from benchkit.tasks.task import Task, in_split, read_cases
 from benchkit.trial_log.reader import TrialLog, read_log
@@ -45,7 +45,7 @@ class RunConfig:
     budget_s: float | None = None
     timeout_s: float = 120.0
     hardware: str | None = None
-    hosts: tuple[str, ...] = ()
+    host: str | None = None
     allow_cloud: bool = False
     selection: Selection = ALL
     rerun_changed: bool = False
@@ -87,9 +87,11 @@ def workload_of(config: RunConfig, task: Task, context: RunContext, log: TrialLo
     `log` is the log as found (None: there is none yet).
     """
     cases = in_split(read_cases(Path(config.cases)), config.split)
-    system, lanes = _who_answers(config, SystemOptions(
+    if config.parallel > MOST_AT_ONCE:
+        raise Unusable(f"--parallel {config.parallel}: at most {MOST_AT_ONCE} trials can be under way at once")
+    system = load_system(config.system, SystemOptions(
         clock=context.clock, stop=context.stop, say=context.say, task=task, cases=cases,
-        host=next(iter(config.hosts), None), allow_cloud=config.allow_cloud,
+        host=config.host, allow_cloud=config.allow_cloud,
         recorded=recorded_settings(log, config.system, config.rerun_changed)), context.folders)
     return Workload(
         log=config.log, systems={config.system: system}, title=task.title, cases=cases, prompts=prompts_of(task, cases),
@@ -97,7 +99,7 @@ def workload_of(config: RunConfig, task: Task, context: RunContext, log: TrialLo
         budget=Budget(context.start, config.budget_s), timeout_s=config.timeout_s, command=config.command,
         hardware=config.hardware, selection=config.selection, rerun_changed=config.rerun_changed,
         accept_damage=config.accept_damage, parallel=config.parallel,
-        lanes=lanes, without_server=_baseline(config, task, log),
+        without_server=_baseline(config, task, log),
         probe=(lambda: None) if config.unchecked else partial(refuse_raising, task, cases, config.command.beside(
             "harness.py", "check", "--task", task.module, "--cases", config.cases)))
 
@@ -105,22 +107,6 @@ def workload_of(config: RunConfig, task: Task, context: RunContext, log: TrialLo
 def recorded_settings(log: TrialLog | None, system: str, rerun_changed: bool) -> Mapping[str, JSON] | None:
     """What a log holds of a system's settings; None where it holds none, or what changed is to be run again."""
     return None if log is None or rerun_changed else log.settings.get(system)
-
-
-def _who_answers(
-    config: RunConfig, options: SystemOptions, folders: Sequence[Path],
-) -> tuple[System, Callable[[], int] | None]:
-    """The system at the host of its options; or at each of several, and how many trials they take. Raises Unusable."""
-    # a baseline asks no server, however many are named
-    hosts = () if is_baseline(config.system) else config.hosts
-    if config.parallel * max(1, len(hosts)) > MOST_AT_ONCE:
-        at = f" at {len(hosts)} hosts" if len(hosts) > 1 else ""
-        raise Unusable(f"--parallel {config.parallel}{at}: at most {MOST_AT_ONCE} trials can be under way at once")
-    if len(hosts) > 1:
-        from benchkit.systems.several_hosts import on_several_hosts
-        several = on_several_hosts(config.system, options, folders, hosts, config.parallel)
-        return several, several.lanes
-    return load_system(config.system, options, folders), None
 
 
 def _baseline(config: RunConfig, task: Task, log: TrialLog | None) -> Command:

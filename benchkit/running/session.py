@@ -206,8 +206,7 @@ def _run_session(workload: Workload, ground: _Ground, writer: LogWriter, context
 
     with context.observer(remaining) as observer:
         callbacks = Callbacks(_warmer(ground, writer, context), write, observer, writer.together)
-        lanes = workload.lanes or (lambda: workload.parallel)
-        run = run_trials if lanes() == 1 else partial(run_at_once, lanes=lanes, say=context.say)
+        run = run_trials if workload.parallel == 1 else partial(run_at_once, most=workload.parallel, say=context.say)
         stopped = run(work_left(*cells), ground.answering, callbacks, limits, context.clock)
     is_part = remaining.recorded + remaining.chosen < remaining.planned
     return Ended(_reason(stopped, workload.selection, is_part), stopped.sentence, (again[False], again[True]))

@@ -84,8 +84,7 @@ class Workload:
     adds_systems    whether a log of other systems is gone on with; else it is refused
     companion       a file that grows beside the log, if there is one
     mend            what to do where requests have changed, in words; None: what bench.py can do
-    parallel        how many trials are under way at once, at each server
-    lanes           how many may be under way now, where there are several servers (None: `parallel`)
+    parallel        how many trials are under way at once
     without_server  the command to offer where a system's server does not answer, if there is one
     probe           called once where something is left to run, before anybody is asked; raises Unusable if it must not
     """
@@ -108,7 +107,6 @@ class Workload:
     sidecar: Sidecar | None = None
     mend: str | None = None
     parallel: int = 1
-    lanes: Callable[[], int] | None = None
     without_server: Command | None = None
     probe: Callable[[], None] = lambda: None
 

@@ -1,6 +1,12 @@
 """The statistics of repeated trials: pure functions over counts, exact fractions until a figure is printed.
 
-Rooms: counts and estimators of one case, suites of cases, intervals, paired comparisons and the sums they
-rest on, ranks of several systems, percentiles of latencies and the sorted runs they are found in, agreement
-of outputs, and the rounding of figures. Nothing here reads a file, a clock or a recording.
+    estimators     one case, agreement of outputs, and how figures are rounded
+    suites         many cases: pass@k and pass^k for every k
+    intervals      for a proportion, a mean, a difference, a board's headline
+    lattice_sums   the distribution of a sum, which permutation tests rest on
+    permutation    two systems over the same cases: is there a difference?
+    ranking        several systems: Holm's correction and ranks
+    percentiles    latencies by nearest rank
+
+Nothing here reads a file, a clock or a recording.
 """

@@ -1,17 +1,27 @@
-"""What the trials of one case say: pass@k, pass^k, disagreement, flakiness.
+"""What is counted and what it says: one case, how far outputs repeat themselves, and how figures are rounded.
 
-Every function is exact, as far as figures.py keeps exact values. Suites of cases, and intervals, live beside this
-module.
+Every function is exact; a value whose fraction would have hundreds of digits is kept as `shortened` says. Outputs come
+as digests, or as counts of equal ones. A figure is rounded half-even to 6 digits; what would become -1, 0 or 1 and is
+not keeps 6 digits of what lies between, as every p does.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from math import comb
+from typing import Generic, TypeVar
 
-from benchkit.statistics.figures import shortened
+Cell = TypeVar("Cell", bound=Hashable)
+
+DIGITS = 6
+KEPT_DIGITS = 60
+"""Behind so many digits a value with a longer denominator is cut."""
+_CUT = 10**KEPT_DIGITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,3 +138,83 @@ def looks_stable_share(trials: int, rate: Fraction) -> Fraction:
         raise ValueError("a run has at least one trial")
     fails, of = rate.numerator, rate.denominator
     return shortened((of - fails) ** trials + fails**trials, of**trials)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement(Generic[Cell]):
+    """Cells that both sides have, how many of them are equal, and the first that is not."""
+
+    compared: int
+    equal: int
+    first_difference: Cell | None
+
+    @property
+    def share(self) -> Fraction | None:
+        """Share of equal cells; None where nothing could be compared."""
+        return Fraction(self.equal, self.compared) if self.compared else None
+
+
+def equal_pairs_share(outputs: Iterable[Hashable]) -> Fraction | None:
+    """Share of equal pairs among the outputs of one case: sum of C(count, 2) / C(n, 2).
+
+    The unbiased estimate of the probability that two fresh outputs are equal; None with fewer than two.
+    """
+    counts = Counter(outputs)
+    pairs = comb(counts.total(), 2)
+    return Fraction(sum(comb(count, 2) for count in counts.values()), pairs) if pairs else None
+
+
+def mean_share(shares: Iterable[Fraction | None]) -> Fraction | None:
+    """Mean of the shares that there are; None if there are none."""
+    known = [share for share in shares if share is not None]
+    return sum(known, Fraction(0)) / len(known) if known else None
+
+
+def parting_index(first: str, second: str) -> int | None:
+    """Index of the first character in which two texts differ, or one has ended; None when they are equal."""
+    for index, (left, right) in enumerate(zip(first, second, strict=False)):
+        if left != right:
+            return index
+    return None if len(first) == len(second) else min(len(first), len(second))
+
+
+def figure(value: Fraction | float | None) -> float | None:
+    """The value as it stands in JSON: a float of at most 6 digits after the point, ties to even; None stays.
+
+    What would become -1, 0 or 1 and is not keeps 6 digits of its distance from there: 0.99999950025, 2.5e-07.
+    A float is taken at its exact binary value. Raises ValueError or OverflowError for NaN and infinities,
+    which are never figures.
+    """
+    if value is None:
+        return None
+    exact = Fraction(value)
+    rounded = round(exact, DIGITS)
+    return float(rounded) if rounded not in (-1, 0, 1) else _beside(int(rounded), exact - rounded)
+
+
+def probability_figure(value: Fraction | None) -> float | None:
+    """A p as it stands in JSON: 6 digits that count, so that a small one is told from none; None stays."""
+    if value is None or value > Fraction(1, 10):
+        return figure(value)
+    return _beside(0, value)
+
+
+def _beside(whole: int, rest: Fraction) -> float:
+    """The sum, with 6 digits of the rest; where a float cannot tell it from the whole number, the float next to it."""
+    if not rest:
+        return float(whole)
+    found = float(whole + Fraction(f"{float(rest):.{DIGITS - 1}e}"))
+    return found if found != whole else math.nextafter(whole, math.copysign(math.inf, rest))
+
+
+def shortened(numerator: int, denominator: int) -> Fraction:
+    """The quotient; one with a long denominator as a short fraction that every rounding takes to the same place.
+
+    It is cut behind KEPT_DIGITS digits, and half a unit of the last one is added where anything was cut off: then no
+    number of so many digits, and so no tie of a rounding to fewer, lies between the quotient and what stands for it.
+    A share of the ways to draw 500 of 1,000 trials has 300 digits above and below the line.
+    """
+    if denominator <= _CUT:
+        return Fraction(numerator, denominator)
+    whole, rest = divmod(numerator * _CUT, denominator)
+    return Fraction(2 * whole + (rest > 0), 2 * _CUT)

@@ -1,7 +1,7 @@
 """Intervals for a proportion, for a suite mean, for a paired difference and for a board's headline.
 
 Exact fractions come in, floats go out; every interval lies inside the range of what it bounds. Bounds for
-incomplete trials are made of these by `suites` and `paired`.
+incomplete trials are made of these by `suites` and `permutation`.
 """
 
 from __future__ import annotations
@@ -189,14 +189,14 @@ def headline_interval(capability: Interval, gate_failures: Interval) -> Interval
 
 
 @dataclass(frozen=True, slots=True)
-class Headline:
+class HeadlineInterval:
     """The one number of a board, and its interval."""
 
     value: Fraction
     interval: Interval
 
 
-def headline(capability: Sequence[Fraction], gate_failed: int, gate_trials: int) -> Headline:
+def headline(capability: Sequence[Fraction], gate_failed: int, gate_trials: int) -> HeadlineInterval:
     """Mean of the capability values of the cases x (1 - hard-gate fail rate), at 95 %.
 
     Raises ValueError without a case. A gate nobody tried has not failed, and its interval is [0, 1].
@@ -209,10 +209,10 @@ def headline(capability: Sequence[Fraction], gate_failed: int, gate_trials: int)
         case_wilson(total, len(capability), confidence=0.975),
         clopper_pearson(gate_failed, gate_trials, confidence=0.975),
     )
-    return Headline(total / len(capability) * (1 - fail_rate), ends)
+    return HeadlineInterval(total / len(capability) * (1 - fail_rate), ends)
 
 
-def headline_over_cases(capability: Sequence[Fraction], gate_failures: Sequence[Fraction]) -> Headline:
+def headline_over_cases(capability: Sequence[Fraction], gate_failures: Sequence[Fraction]) -> HeadlineInterval:
     """The same of several answers to each case: for each case its mean capability, and the share that failed.
 
     Both intervals are over cases (case-Wilson, 97.5 %): answers to one question break a gate together, and an
@@ -221,7 +221,7 @@ def headline_over_cases(capability: Sequence[Fraction], gate_failures: Sequence[
     cases = len(capability)
     value, failed = (sum(values, Fraction(0)) for values in (capability, gate_failures))
     ends = headline_interval(case_wilson(value, cases, confidence=0.975), case_wilson(failed, cases, confidence=0.975))
-    return Headline(value / cases * (1 - failed / cases), ends)
+    return HeadlineInterval(value / cases * (1 - failed / cases), ends)
 
 
 def _check(successes: Fraction | int, trials: int) -> None:

@@ -1,36 +1,32 @@
 """The distribution of a sum of independent whole-number variables: what permutation tests rest on.
 
-Exact by convolution where that is quick, else by inverting the characteristic function. What the variables
-mean is the business of `paired`.
+Exact by convolution where that is quick, else about, by a normal distribution. What the variables
+mean is the business of `permutation`.
 """
 
 from __future__ import annotations
 
-import cmath
 import math
-from array import array
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 # Bits moved by an exact convolution; this many take well below a second. Any 1000 cases x 10 trials stay
-# below; 10,000 cases x 10 trials would need minutes and a gigabyte, and go by inversion.
+# below; 10,000 cases x 10 trials would need minutes and a gigabyte, and are approximated.
 MOST_WORK_FOR_EXACT = 12 * 10**9
-# How far a sum may reach before its steps are rounded: an inversion takes about a second then.
+# How far a sum may reach before its steps are rounded.
 LARGEST_LATTICE = 1_000_000
-# Probability that a sum lies outside the window an inversion looks at, at most.
-OUTSIDE_WINDOW = 1e-15
-# Frequencies left out add at most this times the logarithm of the number of points to a probability.
-NEGLIGIBLE = 1e-14
-# Values of a term that are less probable than this, below or above all others, are left out of an inversion: of a
-# case of 1,000 trials a third is left.
-IMPROBABLE = 1e-20
-# An inversion is true to this, so it cannot tell a smaller probability from none, and a SMALL one has no third digit.
-KNOWN_TO = Fraction(1, 10**9)
-SMALL = 1000 * KNOWN_TO
-# Exponentials of more than this are not asked for.
-LARGEST_EXPONENT = 300.0
+# So many sums of the largest terms are enumerated where the rest is taken for normal: a few cases that differ by
+# much among many that hardly do are no normal distribution.
+MOST_LARGE_SUMS = 1024
+# No approximation says less: so far out a normal distribution is no guide.
+LEAST_ABOUT = Fraction(1, 10**6)
+
+
+class About(Fraction):
+    """A probability that was approximated; it is worded so, and is never below LEAST_ABOUT."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +72,19 @@ def on_lattice(values: Sequence[Fraction], lengths: Sequence[int]) -> list[int]:
     return [value // divisor for value in whole]
 
 
-def two_sided_tail(terms: Sequence[Term], observed: int) -> Fraction:
+def two_sided_tail(terms: Sequence[Term], observed: int, most_work: int = MOST_WORK_FOR_EXACT) -> Fraction:
     """Probability that the sum lies at least as far from its mean as the observed one.
 
-    Exact up to MOST_WORK_FOR_EXACT, beyond it true to KNOWN_TO; where that is SMALL it is the next multiple of
-    KNOWN_TO above: no figure that is smaller, or has more digits, than can be known.
+    Exact where that takes at most `most_work`, else `About`.
     """
     mean = sum((term.mean for term in terms), Fraction(0))
     distance = abs(observed - mean)
     if distance == 0:
         return Fraction(1)
     low, high = math.floor(mean - distance), math.ceil(mean + distance)
-    if _work(terms) <= MOST_WORK_FOR_EXACT:
+    if _work(terms) <= most_work:
         return _outside_exactly(terms, low, high)
-    return _outside_by_inversion(terms, low, high)
+    return About(min(Fraction(1), max(LEAST_ABOUT, Fraction(_outside_about(terms, mean - low, high - mean)))))
 
 
 def _work(terms: Sequence[Term]) -> int:
@@ -118,92 +113,28 @@ def _outside_exactly(terms: Sequence[Term], low: int, high: int) -> Fraction:
     return Fraction(ways, total)
 
 
-def _outside_by_inversion(terms: Sequence[Term], low: int, high: int) -> Fraction:
-    """The same by the discrete inverse transform: 1 - P(low < sum < high), the inner sum in closed form.
+def _outside_about(terms: Sequence[Term], below: Fraction, above: Fraction) -> float:
+    """P(sum <= mean - below or sum >= mean + above) by a normal distribution, half a step nearer for continuity.
 
-    As many frequencies as the sum has values would give its probabilities without error but for rounding, so
-    as many as the window has points add at most OUTSIDE_WINDOW to it. They come in conjugate pairs. Phases
-    are reduced as whole numbers before they become floats.
+    The sums of the terms that spread most are enumerated, and only the rest is taken for normal.
     """
-    groups = _Alike.groups(terms)
-    points = _window(terms, groups)
-    inner = min(high - low - 1, points)
-
-    def at(frequency: int) -> float:
-        transform = _characteristic(groups, frequency, points)
-        if transform == 0:
-            return 0.0
-        phase = cmath.exp(-1j * math.pi * (frequency * (low + high) % (2 * points)) / points)
-        kernel = math.sin(math.pi * (frequency * inner % (2 * points)) / points)
-        once_or_twice = 1 if 2 * frequency == points else 2
-        return once_or_twice * (transform * phase).real * kernel / math.sin(math.pi * frequency / points)
-
-    inside = (inner + math.fsum(at(frequency) for frequency in range(1, points // 2 + 1))) / points
-    found = max(Fraction(0), 1 - Fraction(inside))
-    return min(Fraction(1), found) if found >= SMALL else (math.floor(found / KNOWN_TO) + 1) * KNOWN_TO
+    ordered = sorted(terms, key=lambda term: term.variance, reverse=True)
+    sums, taken = {0.0: 1.0}, 0
+    while taken < len(ordered) and len(sums) * len(ordered[taken].weights) <= MOST_LARGE_SUMS:
+        sums, taken = _with_term(sums, ordered[taken]), taken + 1
+    lower, upper = float(below) - 0.5, float(above) - 0.5
+    spread = math.sqrt(2 * sum(float(term.variance) for term in ordered[taken:]))
+    return math.fsum(
+        probability * (math.erfc((upper - one) / spread) + math.erfc((lower + one) / spread)) / 2 if spread
+        else probability * (one >= upper or -one >= lower) for one, probability in sums.items())
 
 
-def _window(terms: Sequence[Term], groups: Sequence[_Alike]) -> int:
-    """Points around the mean that hold the sum but for OUTSIDE_WINDOW (Chernoff's inequality), or all.
-
-    P(sum - mean >= t) <= E exp(tilt (sum - mean)) / exp(tilt t) for any tilt above 0. This one is the best for a
-    normal distribution, which such sums come near to; less where the exponential would leave the range of floats.
-    """
-    every_point = sum(term.reach for term in terms) + 1
-    strictness = math.log(2 / OUTSIDE_WINDOW)
-    widest = max(1, *(group.step * (len(group.probabilities) - 1) for group in groups))
-    tilt = min(math.sqrt(2 * strictness / float(sum(term.variance for term in terms))), LARGEST_EXPONENT / widest)
-    reach = max(strictness + sum(group.number * group.log_moment(side) for group in groups) for side in (tilt, -tilt))
-    return min(every_point, 2 * math.ceil(reach / tilt) + 1)
-
-
-@dataclass(frozen=True, slots=True)
-class _Alike:
-    """Equal terms: their step, their probabilities from the highest value down, and their number.
-
-    `first` is the place of the lowest value, behind those that are too improbable to count.
-    """
-
-    step: int
-    first: int
-    probabilities: array[float]
-    number: int
-
-    def log_moment(self, tilt: float) -> float:
-        """log E exp(tilt (value - mean)) of one of them."""
-        upwards = self.probabilities[::-1]
-        mean = math.fsum(place * probability for place, probability in enumerate(upwards))
-        return math.log(math.fsum(probability * math.exp(tilt * self.step * (place - mean))
-                                  for place, probability in enumerate(upwards)))
-
-    @classmethod
-    def groups(cls, terms: Sequence[Term]) -> list[_Alike]:
-        """Groups of equal terms, those that spread most first: they make a product negligible soonest."""
-        numbers = Counter(terms)
-        spread = {term: number * float(term.variance) / term.step**2 for term, number in numbers.items()}
-        return [cls(term.step, *_probable(term.weights), numbers[term])
-                for term in sorted(numbers, key=spread.__getitem__, reverse=True)]
-
-
-def _probable(weights: Sequence[int]) -> tuple[int, array[float]]:
-    """The place of the first probability that counts, and all from the last such one down to it."""
-    total = sum(weights)
-    probabilities = [weight / total for weight in weights]
-    counting = [place for place, one in enumerate(probabilities) if one >= IMPROBABLE]
-    first, last = counting[0], counting[-1]
-    return first, array("d", reversed(probabilities[first:last + 1]))
-
-
-def _characteristic(groups: Sequence[_Alike], frequency: int, points: int) -> complex:
-    """E exp(2 pi i frequency sum / points), by Horner's rule in each group; 0 if negligible."""
-    product = 1 + 0j
-    for group in groups:
-        turn = cmath.exp(2j * math.pi * (frequency * group.step % points) / points)
-        value = 0j
-        for probability in group.probabilities:
-            value = value * turn + probability
-        shift = cmath.exp(2j * math.pi * (frequency * group.step * group.first * group.number % points) / points)
-        product *= value**group.number * shift
-        if abs(product) < NEGLIGIBLE:
-            return 0j
-    return product
+def _with_term(sums: Mapping[float, float], term: Term) -> dict[float, float]:
+    """Sums as distances from their mean, each with its probability, and one term more."""
+    found: dict[float, float] = {}
+    total, mean = sum(term.weights), term.mean
+    for place, weight in enumerate(term.weights):
+        away = float(place * term.step - mean)
+        for one, probability in sums.items():
+            found[one + away] = found.get(one + away, 0.0) + probability * (weight / total)
+    return found

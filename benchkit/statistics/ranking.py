@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
-from benchkit.statistics.paired import OpenValue, mean, sign_flip_p, worst_sign_flip_p
+from benchkit.statistics.lattice_sums import About
+from benchkit.statistics.permutation import OpenValue, mean, sign_flip_p, worst_sign_flip_p
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +38,19 @@ class RankSet:
 
 
 def holm(p_values: Sequence[Fraction]) -> list[Fraction]:
-    """Holm's adjusted p-values, in the order given: they hold together, under any dependence."""
+    """Holm's adjusted p-values, in the order given: they hold together, under any dependence. `About` stays so."""
     adjusted = [Fraction(1)] * len(p_values)
     so_far = Fraction(0)
     for place, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
-        so_far = max(so_far, min(Fraction(1), p_values[index] * (len(p_values) - place)))
-        adjusted[index] = so_far
+        p = p_values[index]
+        so_far = max(so_far, _known_as(p, min(Fraction(1), p * (len(p_values) - place))))
+        adjusted[index] = _known_as(p, so_far)
     return adjusted
+
+
+def _known_as(p: Fraction, value: Fraction) -> Fraction:
+    """What is made of an approximated p was approximated, too."""
+    return About(value) if isinstance(p, About) else value
 
 
 def pair_tests(systems: Mapping[str, Mapping[str, Fraction]]) -> list[PairTest]:

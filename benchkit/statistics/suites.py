@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from benchkit.statistics.estimators import Counts
-from benchkit.statistics.figures import shortened
+from benchkit.statistics.estimators import Counts, shortened
 from benchkit.statistics.intervals import case_wilson
 
 EVERY_K = 1_000

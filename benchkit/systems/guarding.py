@@ -18,7 +18,7 @@ from benchkit.basics.json_text import canonical
 from benchkit.basics.secrets import Redactor
 from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON, ErrorFacts, Failure, Message, Reply, Request, Timings, Usage
-from benchkit.network.asking import MOST_TEXT_BYTES, too_large
+from benchkit.network.replies import MOST_TEXT_BYTES, too_large
 from benchkit.systems.system import Loaded, System
 from benchkit.tasks.modules import place_of, what_came
 

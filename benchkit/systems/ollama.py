@@ -10,22 +10,21 @@ from benchkit.basics.command import shell_word
 from benchkit.basics.errors import EnvironmentFailure, NoModel, TrialError, Unusable
 from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON, Message, Reply, Request
-from benchkit.network.asking import ask
-from benchkit.network.calls import Call
-from benchkit.network.exchange import Client
-from benchkit.network.host import address_of
-from benchkit.network.looking import NoAnswer
+from benchkit.network.address import address_of
+from benchkit.network.http_client import Call, Client
 from benchkit.network.ollama_replies import chat_with
-from benchkit.network.ollama_server import (
-    Installed,
+from benchkit.network.probe import (
+    InstalledModels,
+    NoAnswer,
     Running,
     Served,
-    find,
+    find_served,
     full_tag,
     is_cloud_name,
     running,
     version_of,
 )
+from benchkit.network.retry import ask
 from benchkit.systems.server_session import (
     CHECK_S,
     LOAD_S,
@@ -77,7 +76,7 @@ class OllamaSystem:
         self._dialect, self._is_remote = chat_with(self._model.tag), False
         self._around = options
         self._client = Client(address_of(given, given_as), options.clock, options.stop)
-        self._installed = Installed(self._client)
+        self._installed = InstalledModels(self._client)
         self._digest = model.digest
         self._server_session = ServerSession(self._client, self._gone)
 
@@ -90,7 +89,7 @@ class OllamaSystem:
             models = self._installed.now(self._now() + CHECK_S)
         except NoAnswer as error:
             raise EnvironmentFailure(f"the server at {self._client.where} does not list its models: {error}") from None
-        served = find(models, self._model.tag)
+        served = find_served(models, self._model.tag)
         if served is None:
             raise NoModel(self._not_installed(models), self._installed_instead(models))
         self._check_digest(served)
@@ -199,7 +198,7 @@ class OllamaSystem:
     def _check_still_served(self, reply: Reply, deadline: float) -> None:
         """Raise TrialError (ModelChanged, Unreachable) unless the tag still means the digest that was opened."""
         try:
-            served = find(self._installed.now(self._server_session.look_until(deadline)), self._model.tag)
+            served = find_served(self._installed.now(self._server_session.look_until(deadline)), self._model.tag)
         except NoAnswer as error:
             message = f"the reply came, but the server then did not show its models ({error})"
             raise with_reply(TrialError("Unreachable", message, stops=self._gone(deadline)), reply) from None

@@ -13,13 +13,11 @@ from dataclasses import dataclass, replace
 from benchkit.basics.errors import EnvironmentFailure, NoServer, TrialError, Unusable
 from benchkit.basics.texts import same_model, shown_line
 from benchkit.basics.values import JSON, Message, Reply, Request
-from benchkit.network.asking import ask, pause
-from benchkit.network.calls import Call
-from benchkit.network.exchange import Client
-from benchkit.network.host import Address, address_of, with_key
-from benchkit.network.looking import NoAnswer
+from benchkit.network.address import Address, address_of, with_key
+from benchkit.network.http_client import Call, Client
 from benchkit.network.openai_replies import Completions, Signature
-from benchkit.network.openai_server import Listed, Props, find_listed, listed_models, name_only, pins, props
+from benchkit.network.probe import Listed, NoAnswer, Props, find_listed, listed_models, name_only, pins, props
+from benchkit.network.retry import ask, pause
 from benchkit.systems.openai_requests import (
     BY_SCHEMA,
     FIXED,

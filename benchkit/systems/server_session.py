@@ -9,9 +9,9 @@ from dataclasses import replace
 from benchkit.basics.clock import Clock
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import Message, Reply, Request
-from benchkit.network.asking import Dialect, ask
-from benchkit.network.calls import Call, Ending
-from benchkit.network.exchange import Client
+from benchkit.network.http_client import Call, Client, Ending
+from benchkit.network.replies import Dialect
+from benchkit.network.retry import ask
 from benchkit.systems.system import SystemOptions
 
 LOAD_S = 600.0

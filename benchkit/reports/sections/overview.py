@@ -33,7 +33,17 @@ from benchkit.render.document import (
     quiet,
 )
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
-from benchkit.reports.figures import NOT_AVAILABLE, of, percent, points, points_spread, probability, rate, spread
+from benchkit.reports.figures import (
+    NOT_AVAILABLE,
+    about_words,
+    of,
+    percent,
+    points,
+    points_spread,
+    probability,
+    rate,
+    spread,
+)
 from benchkit.reports.paired_cases import Outcome
 from benchkit.reports.run_report import suite_at
 from benchkit.reports.sections.lead import warning_line
@@ -190,9 +200,10 @@ def _differences(side: SideBySide) -> Chart:
     return Chart(
         Bars("Differences in pass^1, candidate minus base, with 95 % intervals for other such cases",
              "candidate against base", "difference", "points, p", bars, PAIRS, is_signed=True),
-        "Over the cases in which both judged a trial; above 0 the candidate is better. p: exact sign-flip test, or "
-        "exchanging trials within each case where that is larger and the numbers of judged trials differ; with "
-        f"incomplete trials against who is ahead{holm}. regressed: cases that passed every time and do not any more.",
+        "Over the cases in which both judged a trial; above 0 the candidate is better. p: sign-flip test, or "
+        "exchanging trials within each case where that is larger and the numbers of judged trials differ"
+        f"{about_words(pair.adjusted_p for pair in side.pairs)}; with incomplete trials against who is ahead{holm}. "
+        "regressed: cases that passed every time and do not any more.",
         [Table("Differences", columns, rows, PAIRS)], detail=Detail.MORE)
 
 

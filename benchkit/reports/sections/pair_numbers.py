@@ -10,6 +10,7 @@ from benchkit.render.document import Block, Code, Detail, Facts, Span, Spans, li
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures import (
     NOT_AVAILABLE,
+    about_words,
     distance,
     latency,
     percent,
@@ -22,6 +23,7 @@ from benchkit.reports.figures import (
 from benchkit.reports.latency_ratio import NOT_SAID, LatencyRatio, measured_on, median_of
 from benchkit.reports.paired_cases import Outcome
 from benchkit.reports.repeats import FirstDifferenceFacts, Repeat
+from benchkit.statistics.lattice_sums import About
 
 Fact: TypeAlias = tuple[str, Spans]
 
@@ -58,7 +60,8 @@ def p_text(found: Comparison) -> str:
     if found.p > found.sign_flip:
         by = (f"{probability(found.p)} by exchanging trials within each case, for the numbers of judged trials differ "
               f"({probability(found.sign_flip)} by sign-flip, which needs equal ones)")
-    return by + (f", up to {probability(found.p_worst)} as incomplete trials go" if found.p_worst > found.p else "")
+    worst = f", up to {probability(found.p_worst)} as incomplete trials go" if found.p_worst > found.p else ""
+    return by + worst + about_words((found.p, found.sign_flip, found.p_worst))
 
 
 def _sameness(found: Comparison) -> Iterator[Fact]:
@@ -99,7 +102,7 @@ def _regressions(found: Comparison) -> Iterator[Fact]:
                           f"{verb_for(fallen, before, 'does', 'do')} not any more")
     if p is not None and fallen + found.progressed:
         yield "changes", (f"{fallen:,} stopped passing every time, {found.progressed:,} began to: p {probability(p)} "
-                          "by the exact sign test")
+                          f"by the {'' if isinstance(p, About) else 'exact '}sign test")
     may = [case.id for case in found.open_regressions]
     if may:
         yield "open", (f"{count_of(len(may), 'case')} may have regressed: not all trials were judged: ",

@@ -1,6 +1,7 @@
 """How long the trials of a run took, and what they cost: latencies, loading, tokens, attempts."""
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 
 from benchkit.basics.texts import count_of
@@ -99,7 +100,8 @@ def _groups(run: RunReport, per_second: int) -> Iterator[Group]:
     for name, column in (("warm", run.speed.warm), ("cold", run.speed.cold)):
         if column.n:
             note = f"{count_of(column.timeouts, 'timeout')} not drawn" if column.timeouts else ""
-            yield Group(name, column.judged.times(per_second), tuple(_marks(column, per_second)), note)
+            drawn = array("d", (latency * per_second for latency in column.judged))
+            yield Group(name, drawn, tuple(_marks(column, per_second)), note)
 
 
 def _marks(column: LatencyColumn, per_second: int) -> Iterator[PercentileMark]:

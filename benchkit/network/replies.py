@@ -1,22 +1,53 @@
-"""What every dialect makes of a reply that grows: its answer, its reasoning, its first moment, and its bounds."""
+"""What every dialect makes of a reply that grows: its answer, its reasoning, its first moment, bounds and errors."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
 
 from benchkit.basics.errors import TrialError
 from benchkit.basics.json_text import NotJson, mended_text, parse
-from benchkit.basics.values import JSON
-from benchkit.network.asking import MOST_PARTS, MOST_TEXT_BYTES, too_large
-from benchkit.network.calls import Ending, quoted
-from benchkit.network.exchange import Answer
+from benchkit.basics.values import JSON, Reply
+from benchkit.network.http_client import Ending, Response, quoted
 
+MOST_TEXT_BYTES = 512 * 1024
+MOST_PARTS = 200_000
+"""Of one line or body, as strict_json counts them: a chunk has some 50. As many as 3 MB hold took 1.5 s of CPU time."""
+UNPAID = "the server wants to be paid first"
+NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached")
+"""Codes of errors behind which more waiting is of no use, for nothing is left to ask with (OpenAI and others)."""
 _TOO_LONG = ("exceed_context_size_error", "exceeds the available context size", "exceeds the context length",
              "input length exceeds", "context_length_exceeded", "maximum context length is",
              "loaded with context length of only")
 """llama.cpp (two), Ollama (two), OpenAI, vLLM and OpenRouter, LM Studio."""
 _TOKENS = re.compile(r"n_prompt_tokens\W{1,4}(\d{1,9})\D")
 _CONTEXT = re.compile(r"n_ctx\W{1,4}(\d{1,9})\D")
+
+
+class ReplyParser(Protocol):
+    """What a dialect makes of one reply, line by line."""
+
+    @property
+    def partial(self) -> str | None:
+        """The text that has come so far; None if none has."""
+
+    def take(self, line: bytes, at: float) -> bool:
+        """Take a line that came at `at`; whether the reply is complete. Raises TrialError (BadReply and others)."""
+
+    def ended(self, response: Response) -> Response:
+        """What a 200 that has ended in order means: an error in it stands for its status. Raises TrialError."""
+
+    def reply(self, response: Response) -> Reply:
+        """The reply, after `ended`. Raises TrialError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How one kind of server is read: a new parser for each request, and the message for a too long prompt."""
+
+    new_parser: Callable[[], ReplyParser]
+    too_long: Callable[[Response], str | None]
 
 
 class ReplyTexts:
@@ -62,11 +93,11 @@ class ReplyTexts:
                 texts.clear()
                 self._add(texts, whole, at)
 
-    def first_token_s(self, answer: Answer) -> float | None:
+    def first_token_s(self, response: Response) -> float | None:
         """Seconds from the first byte sent to the first text or thought; None if none came."""
-        if self._first_at is None or answer.sent_at is None:
+        if self._first_at is None or response.sent_at is None:
             return None
-        return self._first_at - answer.sent_at
+        return self._first_at - response.sent_at
 
     def _add(self, texts: list[str], text: str, at: float) -> None:
         texts.append(text)
@@ -93,6 +124,11 @@ def object_of(line: bytes) -> Mapping[str, JSON]:
     return fields
 
 
+def names_no_credit(error: JSON) -> bool:
+    """Whether an error says by its code or type that nothing is left to ask with."""
+    return isinstance(error, Mapping) and any(error.get(name) in NO_CREDIT for name in ("code", "type"))
+
+
 def too_long_message(said: str, setting: str = "") -> str | None:
     """The message for a prompt that does not fit; None if the server said something else.
 
@@ -106,6 +142,12 @@ def too_long_message(said: str, setting: str = "") -> str | None:
     return f"the prompt is longer than the context{setting}"
 
 
+def too_large(partial: str | None) -> TrialError:
+    """The error for a reply without measure; its partial text is cut to what a reply may have."""
+    kept = None if partial is None else partial.encode("utf-8", "replace")[:MOST_TEXT_BYTES].decode("utf-8", "ignore")
+    return TrialError("ReplyTooLarge", f"the reply is larger than {MOST_TEXT_BYTES // 1024} KiB", kept)
+
+
 def broken_off(said: str, partial: str | None, too_long: str | None = None) -> TrialError:
     """The error for what a server reported under status 200; `too_long`: the message if that was why."""
     if too_long:
@@ -114,10 +156,10 @@ def broken_off(said: str, partial: str | None, too_long: str | None = None) -> T
     return TrialError("BrokenReply", f"the server broke the reply off: {words}", partial)
 
 
-def unended(answer: Answer, lines: int, partial: str | None, why: str) -> TrialError:
+def unended(response: Response, lines: int, partial: str | None, why: str) -> TrialError:
     """The error for a reply that ended, after so many lines of it, before it was complete."""
     if not lines:
         return TrialError("BrokenReply", "an empty reply (HTTP 200 without a body)")
-    if answer.ending is Ending.CLOSED:
+    if response.ending is Ending.CLOSED:
         return TrialError("BrokenReply", "the connection ended in the middle of the reply", partial)
     return TrialError("Unfinished", f"the server ended the reply {why}", partial)

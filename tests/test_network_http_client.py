@@ -11,9 +11,8 @@ from unittest import mock
 
 from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.errors import Interrupted
-from benchkit.network.calls import Call, Ending
-from benchkit.network.exchange import MOST_LINE_BYTES, Answer, Client, LineReader
-from benchkit.network.host import address_of
+from benchkit.network.address import address_of
+from benchkit.network.http_client import MOST_LINE_BYTES, Call, Client, Ending, LineReader, Response
 from tests import fake_ollama
 from tests.commands import HANGS_S, LATE_S
 from tests.fake_ollama import FakeOllama, Fault
@@ -30,7 +29,7 @@ class Exchanges(unittest.TestCase):
     def client(self, host: str | None = None) -> Client:
         return Client(address_of(host or self.server.host, "--host"), Clock(), self.stop)
 
-    def get(self, fault: Fault, limit_s: float = 2 * LATE_S, read_line: LineReader | None = None) -> Answer:
+    def get(self, fault: Fault, limit_s: float = 2 * LATE_S, read_line: LineReader | None = None) -> Response:
         self.server.paths["/x"] = fault
         return self.client().send(Call("GET", "/x"), time.monotonic() + limit_s, read_line)
 
@@ -69,28 +68,6 @@ class Exchanges(unittest.TestCase):
         with self.assertRaises(Interrupted):
             self.client().send(Call("GET", "/x"), start + 2 * LATE_S)
         self.assertLess(time.monotonic() - start, LATE_S)
-
-    def test_every_ending_has_its_name(self) -> None:
-        endings = {
-            Ending.WHOLE: (fake_ollama.status(200), fake_ollama.status(418, ""),
-                           fake_ollama.raw_bytes(CHUNKED + b"2\r\nok\r\n0\r\n\r\n")),
-            Ending.CLOSED: (fake_ollama.raw_bytes(OK + b"\r\nabc"),),
-            Ending.CUT: (fake_ollama.raw_bytes(b""), fake_ollama.raw_bytes(CHUNKED + b"5\r\nab"),
-                         fake_ollama.raw_bytes(CHUNKED + b"2\r\nok\r\n"), fake_ollama.resets(),
-                         fake_ollama.raw_bytes(CHUNKED + b"zz\r\nok\r\n"),
-                         fake_ollama.raw_bytes(OK + b"Content-Length: 5\r\nConnection: close\r\n\r\nab")),
-            Ending.FOREIGN: (fake_ollama.raw_bytes(b"SSH-2.0-OpenSSH_9.6\r\n"),
-                             fake_ollama.raw_bytes(OK + b"X-A: " + b"a" * 70_000),
-                             fake_ollama.endless(OK, b"X-A: a\r\n")),
-        }
-        for ending, faults in endings.items():
-            for number, fault in enumerate(faults):
-                with self.subTest(ending=ending.name, number=number):
-                    self.assertIs(self.get(fault).ending, ending)
-
-    def test_what_is_not_http_is_said_with_control_characters_shown(self) -> None:
-        answer = self.get(fake_ollama.raw_bytes(b"SSH-2.0 \x1b[31mred\r\n"))
-        self.assertEqual(answer.detail, r"SSH-2.0 \x1b[31mred")
 
     def test_nobody_there_is_refused_and_an_unknown_name_unreachable(self) -> None:
         self.server.stop()

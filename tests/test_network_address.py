@@ -4,7 +4,7 @@ from __future__ import annotations
 import unittest
 
 from benchkit.basics.errors import Unusable
-from benchkit.network.host import address_of
+from benchkit.network.address import address_of
 
 MEANT = {
     "": "http://127.0.0.1:11434",

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import unittest
 
-from benchkit.network.rest import MOST_ASKED_S, Rest, asked_wait
+from benchkit.network.http_client import Backoff
+from benchkit.network.retry import MOST_RETRY_AFTER_S, retry_after_s
 from tests.fake_ollama import raw_bytes
 from tests.workflow import MODEL, WorkflowWithServer
 
@@ -13,20 +14,20 @@ NOW = 1893456000.0  # 2030-01-01 00:00:00 UTC
 class RetryAfter(unittest.TestCase):
     def test_seconds_and_dates_are_known_and_all_else_asks_for_nothing(self) -> None:
         for text, seconds in {
-                "3": 3.0, " 120 ": 120.0, "0.5": 0.5, "999999999": MOST_ASKED_S,
+                "3": 3.0, " 120 ": 120.0, "0.5": 0.5, "999999999": MOST_RETRY_AFTER_S,
                 "Tue, 01 Jan 2030 00:01:30 GMT": 90.0, "Tuesday, 01-Jan-30 00:00:10 GMT": 10.0,
                 "0": None, "-1": None, "soon": None, "": None, "nan": None, "1e3": None, "inf": None, "9" * 30: None,
                 "Mon, 31 Dec 2029 23:59:00 GMT": None, "Fri, 99 Jan 2030 00:00:00 GMT": None}.items():
             with self.subTest(text):
-                self.assertEqual(asked_wait(text, NOW), seconds)
-        self.assertIsNone(asked_wait(None, NOW))
+                self.assertEqual(retry_after_s(text, NOW), seconds)
+        self.assertIsNone(retry_after_s(None, NOW))
 
     def test_the_latest_moment_that_anybody_heard_of_counts(self) -> None:
-        rest = Rest()
-        self.assertEqual(rest.left(5.0), 0.0)
-        rest.ask_for(9.0)
-        rest.ask_for(7.0)
-        self.assertEqual((rest.left(5.0), rest.left(9.0), rest.left(50.0)), (4.0, 0.0, 0.0))
+        backoff = Backoff()
+        self.assertEqual(backoff.left_s(5.0), 0.0)
+        backoff.extend(9.0)
+        backoff.extend(7.0)
+        self.assertEqual([backoff.left_s(now) for now in (5.0, 9.0, 50.0)], [4.0, 0.0, 0.0])
 
 
 class ForLongerThanATrial(WorkflowWithServer):

@@ -17,7 +17,7 @@ from typing import Literal
 
 from benchkit.statistics.estimators import Counts
 from benchkit.statistics.intervals import Interval, open_plus_two_p, plus_two_p
-from benchkit.statistics.lattice_sums import Term, on_lattice, two_sided_tail
+from benchkit.statistics.lattice_sums import MOST_WORK_FOR_EXACT, Term, on_lattice, two_sided_tail
 
 ZERO = Fraction(0)
 ALPHA = Fraction(1, 20)
@@ -97,17 +97,17 @@ def mean(values: Sequence[Fraction]) -> Fraction | None:
     return sum(values, Fraction(0)) / len(values) if values else None
 
 
-def sign_flip_p(differences: Sequence[Fraction]) -> Fraction:
+def sign_flip_p(differences: Sequence[Fraction], most_work: int = MOST_WORK_FOR_EXACT) -> Fraction:
     """Two-sided p of "no difference on other such cases": each difference could have had the other sign.
 
     The share of all sign patterns whose sum is at least as far from 0; equal to an exhaustive paired
     permutation test, and with one trial a case to the exact sign test of McNemar. 1 where nothing differs.
-    Exact for suites up to about 1000 cases x 10 trials, beyond it as `lattice_sums` says.
+    Exact for suites up to about 1000 cases x 10 trials, beyond `most_work` it is `About`.
     """
     changed = [value for value in differences if value]
     whole = on_lattice(changed, [1] * len(changed))
     terms = [Term(abs(value), (1, 1)) for value in whole if value]
-    return two_sided_tail(terms, observed=sum(value for value in whole if value > 0))
+    return two_sided_tail(terms, sum(value for value in whole if value > 0), most_work)
 
 
 def smallest_sign_flip_p(differences: Sequence[Fraction]) -> Fraction:
@@ -121,7 +121,7 @@ def fewest_differing(level: Fraction) -> int | None:
     return next(number for number in count(1) if Fraction(2, 2**number) < level) if level > 0 else None
 
 
-def label_permutation_p(pairs: Sequence[PairedCounts]) -> Fraction:
+def label_permutation_p(pairs: Sequence[PairedCounts], most_work: int = MOST_WORK_FOR_EXACT) -> Fraction:
     """Two-sided p of "nothing changed in these same cases": in each, any trial could be of either side.
 
     Given how many trials of a case passed in all, those of the first side are hypergeometric; the statistic
@@ -136,7 +136,7 @@ def label_permutation_p(pairs: Sequence[PairedCounts]) -> Fraction:
     )
     terms = [Term(step, case.weights) for step, case in zip(steps, open_cases, strict=True)]
     observed = sum(step * case.observed for step, case in zip(steps, open_cases, strict=True))
-    return two_sided_tail(terms, observed)
+    return two_sided_tail(terms, observed, most_work)
 
 
 def paired_p(pairs: Sequence[PairedCounts], allowed: Fraction = ZERO) -> Fraction:

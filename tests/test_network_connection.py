@@ -16,10 +16,9 @@ from unittest import mock
 
 from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.errors import EnvironmentFailure, Interrupted
-from benchkit.network.calls import Call, Ending
-from benchkit.network.exchange import Answer, Client
-from benchkit.network.host import address_of
-from benchkit.network.ollama_server import version_of
+from benchkit.network.address import address_of
+from benchkit.network.http_client import Call, Client, Ending, Response
+from benchkit.network.probe import version_of
 from tests import fake_ollama
 from tests.commands import HANGS_S, LATE_S
 from tests.fake_ollama import FakeOllama, Handler, Seen
@@ -41,7 +40,7 @@ class WithServer(unittest.TestCase):
     def client_of(self, host: str) -> Client:
         return Client(address_of(host, "--host"), Clock(), self.stop)
 
-    def send(self, call: Call = LOOK, limit_s: float = 2 * LATE_S, client: Client | None = None) -> Answer:
+    def send(self, call: Call = LOOK, limit_s: float = 2 * LATE_S, client: Client | None = None) -> Response:
         client = client or self.client
         return client.send(call, client.clock.monotonic() + limit_s, _is_done if call is CHAT else None)
 
@@ -108,7 +107,7 @@ class Names(WithServer):
     def test_of_two_addresses_a_dead_one_is_left_soon_and_not_waited_for_again(self) -> None:
         port = int(self.server.host.partition(":")[2])
         with taking_no_connection() as dead:
-            self.enterContext(mock.patch("benchkit.network.connections.CONNECT_S", 2.0))
+            self.enterContext(mock.patch("benchkit.network.connection.CONNECT_S", 2.0))
             self.lead_to(("127.0.0.2", dead), ("127.0.0.1", port))
             client = self.client_of("model.example")
             for least_s, most_s in ((2.0, LATE_S), (0.0, 2.0)):
