@@ -27,7 +27,7 @@ from benchkit.reports.comparison import SideBySide, side_by_side
 from benchkit.reports.failures import Failures
 from benchkit.reports.gate import GateRules, gate_of
 from benchkit.reports.run_report import RunReport, report_of
-from benchkit.reports.tally import CaseTally, case_rows
+from benchkit.reports.tally import CaseRow, interval_of
 from benchkit.reports.verdicts import Finding, verdict_of
 from benchkit.statistics.estimators import Counts
 from benchkit.statistics.permutation import ALPHA, sign_flip_p
@@ -63,8 +63,8 @@ class Side:
                            self.trials, "2026-12-01T00:00:00.000Z", {}, (), (), ())
         none = Failures(0, 0, (), (), False)
         drawn = [self.draw(rng) for _ in judged]
-        rows = case_rows(CaseTally(case, counts, "", none, False, True, None)
-                         for case, counts in zip(judged, drawn, strict=True))
+        rows = tuple(CaseRow(case, counts, interval_of(counts), "", none, False, True, None)
+                     for case, counts in zip(judged, drawn, strict=True))
         totals = Totals(self.trials * cases, *(sum(getattr(one, part) for one in drawn)
                                                for part in ("passed", "failed", "incomplete")))
         return replace(report_of(record, name), record=replace(record, cases=tuple(judged)), cases=rows, totals=totals)

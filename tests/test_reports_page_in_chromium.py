@@ -129,10 +129,11 @@ class InChromium(unittest.TestCase):
 
     def test_a_trial_that_shares_its_block_is_reached_by_key(self) -> None:
         page = self.opened("one")
-        page.evaluate("document.querySelector('a.mark[href=\"#case-6-trial-3\"]').focus()")
+        page.evaluate("document.querySelector('a.mark[title^=\"unrun, trial 3:\"]').focus()")
         page.press("Enter")
-        self.wait_for(page, "document.querySelector(':target')?.id === 'case-6-trial-3'")
+        self.wait_for(page, "document.querySelector(':target')?.id === 'case-6-trial-1'")
         self.assertTrue(page.evaluate("document.querySelector(':target').checkVisibility()"))
+        self.assertIn("trial 3, seed 1003", page.evaluate("document.querySelector(':target').textContent"))
 
     def wait_for(self, page: OpenedPage, condition: str) -> None:
         """Scrolling takes a moment."""

@@ -24,7 +24,7 @@ from benchkit.reports.failures import (
 )
 from benchkit.reports.run_report import report_of, suite_at
 from benchkit.reports.speed import latency_of, speed_of
-from benchkit.reports.tally import case_rows, in_state, never_passed, tag_rows, tally_of
+from benchkit.reports.tally import in_state, never_passed, tag_rows, tally_of
 from benchkit.statistics.estimators import State
 from benchkit.statistics.intervals import wilson
 from benchkit.statistics.percentiles import Latency
@@ -135,7 +135,7 @@ class Extremes(unittest.TestCase):
 
     def test_an_interval_is_made_once_for_equal_counts(self) -> None:
         with patch("benchkit.reports.tally.wilson", wraps=wilson) as interval:
-            case_rows(tally_of(record({"A": "++", "B": "++", "C": "+-"})).cases)
+            tally_of(record({"A": "++", "B": "++", "C": "+-"}))
         self.assertEqual(interval.call_args_list, [call(2, 2), call(1, 2)])
 
 

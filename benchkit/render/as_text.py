@@ -76,15 +76,12 @@ class TextRenderer:
         if document.footer and self.is_full:
             yield from ["", *wrapped(plain(document.footer))]
 
-    @property
-    def _most(self) -> Detail:
-        return Detail.ALL if self.is_full else Detail.LEAD
-
     def blocks(self, blocks: Blocks, indent: str) -> Iterator[str]:
         """The lines of several blocks, empty lines between those that need them."""
         before: Block | None = None
+        most = Detail.ALL if self.is_full else Detail.LEAD
         for block in made(blocks):
-            if is_shown(block, self._most):
+            if is_shown(block, most):
                 lines = self._block(block, indent)
                 first = next(lines, None)
                 if first is not None:
@@ -181,7 +178,7 @@ class TextRenderer:
     def _table(self, block: Table, indent: str) -> Iterator[str]:
         if block.is_titled:
             yield from wrapped(block.caption, indent)
-        block = shown_columns(block, self._most)
+        block = shown_columns(block, Detail.LEAD)
         rows, total = cut_rows(block.rows, block.cut)
         few = None if self.is_full else block.cut.few
         columns = [TextColumn(plain(one.title), one.kind is Kind.NUMBER, one.flexible, one.group)

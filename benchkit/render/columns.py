@@ -6,7 +6,7 @@ shown as escapes, and some columns of a table give way where the others need the
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -139,12 +139,13 @@ def _give_way(columns: Sequence[TextColumn], widths: list[int], room: int) -> st
     return " "
 
 
-def _narrow(widths: list[int], places: Iterable[int], least: int, room: int) -> None:
-    surplus = sum(widths) - room
-    for place in sorted(places, key=lambda place: -widths[place]):
-        cut = max(0, min(surplus, widths[place] - least))
-        widths[place] -= cut
-        surplus -= cut
+def _narrow(widths: list[int], places: Collection[int], least: int, room: int) -> None:
+    """The widest gives way first, so that several wide ones end alike."""
+    for _ in range(sum(widths) - room):
+        widest = max(places, key=lambda place: widths[place], default=None)
+        if widest is None or widths[widest] <= least:
+            return
+        widths[widest] -= 1
 
 
 def _padded(cells: Sequence[TextCell], columns: Sequence[TextColumn], widths: Sequence[int]) -> Iterator[str]:

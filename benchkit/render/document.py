@@ -162,7 +162,8 @@ class Column:
     """A column of a table.
 
     A `flexible` one is cut where the line has no room for all of it. Neighbours of the same `group` have its words
-    above their titles. `hint` is a longer title. One of more `detail` than is shown is left out.
+    above their titles. `hint` is a longer title. One of more `detail` is left out of text, where
+    lines are short, and of Markdown where that much is not shown.
     """
 
     title: str | Code

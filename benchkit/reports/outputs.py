@@ -121,7 +121,7 @@ def ranges_of(numbers: Sequence[int], most: int = sys.maxsize) -> str:
     starts = array("q", (place for place, number in enumerate(numbers)
                          if not place or number != numbers[place - 1] + 1))
     ranges = ((numbers[start], numbers[end - 1]) for start, end in
-              zip(starts, chain(islice(starts, 1, None), [len(numbers)]), strict=True))
+              zip(starts, chain(starts[1:], [len(numbers)]), strict=False))
     told = ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in islice(ranges, most))
     return told + (f" and {count_of(len(starts) - most, 'more range')}" if len(starts) > most else "")
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from benchkit.recordings.run_record import RunRecord, Totals
 from benchkit.reports.failures import Confusion, Failures, Unjudged
 from benchkit.reports.speed import Speed
-from benchkit.reports.tally import CaseRow, TagRow, case_rows, tag_rows, tally_of
+from benchkit.reports.tally import CaseRow, TagRow, tag_rows, tally_of
 from benchkit.reports.warnings import ReportWarning, Run, warnings_of
 from benchkit.statistics.estimators import looks_stable_share
 from benchkit.statistics.suites import Coverage, SuiteAtK, coverage, suite_metrics
@@ -55,7 +55,7 @@ def report_of(record: RunRecord, name: str) -> RunReport:
     return RunReport(
         name=name, record=record, coverage=covered, totals=tally.totals, suite=suite_metrics(counts),
         failures=tally.failures, confusions=tally.confusions, unjudged=tally.unjudged, tags=tag_rows(tally.cases),
-        cases=case_rows(tally.cases), speed=tally.speed, warnings=warnings_of(Run(record, tally, covered)),
+        cases=tally.cases, speed=tally.speed, warnings=warnings_of(Run(record, tally, covered)),
         flake_unseen=looks_stable_share(record.trials, FLAKE))
 
 

@@ -4,9 +4,10 @@ A report that cannot show every k shows small ones, and round ones.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from benchkit.recordings.run_record import JudgedCase, Result, RunRecord, Totals
 from benchkit.reports.anomalies import Anomalies, AnomalyCount
@@ -40,21 +41,73 @@ _CODES = {verdict: ord(mark) for verdict, mark in MARKS.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class CaseTally:
+class CaseRow:
     """One case.
 
-    `marks` has one of MARKS for each planned trial. `failures` names only the most frequent reason. `has_one_output`:
-    a trial was judged, and all that gave an output, judged or not, gave the same. `seeds_ascend`: each seed is above
-    the one before. `microseconds` are those of all trials together, None where no latency is known.
+    `interval` is Wilson's 95 % interval of the share of judged trials that passed, None without one. `marks` has one of
+    MARKS for each planned trial. `failures` names only the most frequent reason. `has_one_output`: a trial was judged,
+    and all that gave an output, judged or not, gave the same. `seeds_ascend`: each seed is above the one before.
+    `microseconds` are those of all trials together, None where no latency is known.
     """
 
     case: JudgedCase
     counts: Counts
+    interval: Interval | None
     marks: str
     failures: Failures
     has_one_output: bool
     seeds_ascend: bool
     microseconds: int | None
+
+    @property
+    def id(self) -> str:
+        """The id of the case."""
+        return self.case.id
+
+    @property
+    def n(self) -> int:
+        """Trials that were judged."""
+        return self.counts.completed
+
+    @property
+    def passed(self) -> int:
+        """Judged trials that passed."""
+        return self.counts.passed
+
+    @property
+    def incomplete(self) -> int:
+        """Planned trials that could not be judged."""
+        return self.counts.incomplete
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of the interval."""
+        return None if self.interval is None else self.interval.low
+
+    @property
+    def high(self) -> float | None:
+        """The upper end of the interval."""
+        return None if self.interval is None else self.interval.high
+
+    @property
+    def disagreement(self) -> Fraction | None:
+        """The probability that two fresh trials differ; None below two judged ones."""
+        return disagreement(self.n, self.passed)
+
+    @property
+    def state(self) -> State:
+        """What may be said of its stability."""
+        return state(self.counts)
+
+    @property
+    def passed_every_time(self) -> bool:
+        """Whether all of its planned trials were judged and passed, be it a single one."""
+        return self.n > 0 and self.passed == self.counts.planned
+
+    @property
+    def unevenness(self) -> float:
+        """From 0, where half of the judged trials passed, to 1, where all or none did; 0 without one."""
+        return abs(2 * self.passed - self.n) / self.n if self.n else 0.0
 
 
 class CaseCount:
@@ -93,51 +146,17 @@ class CaseCount:
         self._outputs += 1
         self._differs |= output != self._output
 
-    def tally(self, case: JudgedCase) -> CaseTally:
+    def row(self, case: JudgedCase, interval_of: Callable[[Counts], Interval | None]) -> CaseRow:
         """What was counted, of this case."""
         marks = self._marks.decode("ascii")
-        return CaseTally(
-            case, Counts(len(marks), marks.count(MARKS["pass"]), marks.count(MARKS["fail"])), marks,
-            self.failures.failures(most_reasons=1), self._judged > 0 and not self._differs, not self._falls,
-            self._microseconds)
+        counts = Counts(len(marks), marks.count(MARKS["pass"]), marks.count(MARKS["fail"]))
+        return CaseRow(case, counts, interval_of(counts), marks, self.failures.failures(most_reasons=1),
+                       self._judged > 0 and not self._differs, not self._falls, self._microseconds)
 
 
-@dataclass(frozen=True, slots=True)
-class CaseRow:
-    """One case.
-
-    `n` trials were judged, `passed` of them passed, `incomplete` were planned and could not be judged.
-    `low` and `high` are Wilson's 95 % interval of passed/n, None without a judged trial; `disagreement` is the
-    probability that two fresh trials differ, None below two. `marks`, `failures` and `microseconds` are those of
-    CaseTally.
-    """
-
-    id: str
-    n: int
-    passed: int
-    incomplete: int
-    low: float | None
-    high: float | None
-    disagreement: Fraction | None
-    state: State
-    marks: str
-    failures: Failures
-    microseconds: int | None
-
-    @property
-    def counts(self) -> Counts:
-        """Its trials, counted."""
-        return Counts(self.n + self.incomplete, self.passed, self.n - self.passed)
-
-    @property
-    def passed_every_time(self) -> bool:
-        """Whether all of its planned trials were judged and passed, be it a single one."""
-        return self.n > 0 and self.passed == self.n and not self.incomplete
-
-    @property
-    def unevenness(self) -> float:
-        """From 0, where half of the judged trials passed, to 1, where all or none did; 0 without one."""
-        return abs(2 * self.passed - self.n) / self.n if self.n else 0.0
+def interval_of(counts: Counts) -> Interval | None:
+    """Wilson's 95 % interval of the share of judged trials that passed; None without one."""
+    return wilson(counts.passed, counts.completed) if counts.completed else None
 
 
 def passed_cell(row: CaseRow) -> str:
@@ -155,26 +174,6 @@ def main_failure(row: CaseRow) -> str:
     return f"{check.name} ({of(check.failed, failures.failed)})" if check else ""
 
 
-def case_rows(cases: Iterable[CaseTally]) -> tuple[CaseRow, ...]:
-    """A row for each case, in order."""
-    intervals: dict[Counts, Interval] = {}
-    rows = []
-    for case in cases:
-        if case.counts not in intervals:
-            intervals[case.counts] = wilson(case.counts.passed, case.counts.completed)
-        rows.append(_row(case, intervals[case.counts]))
-    return tuple(rows)
-
-
-def _row(case: CaseTally, interval: Interval) -> CaseRow:
-    counts = case.counts
-    is_known = counts.completed > 0
-    return CaseRow(
-        case.case.id, counts.completed, counts.passed, counts.incomplete,
-        interval.low if is_known else None, interval.high if is_known else None,
-        disagreement(counts.completed, counts.passed), state(counts), case.marks, case.failures, case.microseconds)
-
-
 def in_state(rows: Iterable[CaseRow], *states: State) -> tuple[CaseRow, ...]:
     """The rows in one of some states, in order."""
     return tuple(row for row in rows if row.state in states)
@@ -189,7 +188,7 @@ def never_passed(rows: Iterable[CaseRow]) -> tuple[CaseRow, ...]:
 class RunTally:
     """What was counted; `cases` are in the order of the plan."""
 
-    cases: tuple[CaseTally, ...]
+    cases: tuple[CaseRow, ...]
     failures: Failures
     confusions: tuple[Confusion, ...]
     unjudged: tuple[Unjudged, ...]
@@ -208,6 +207,7 @@ def tally_of(record: RunRecord) -> RunTally:
     """Count over all trials of a run, reading each once."""
     cases, failures, confusion, unjudged = [], FailureCount(), ConfusionCount(), UnjudgedCount()
     speed, anomalies = SpeedCount(record.sessions), AnomalyCount(record.trials)
+    intervals = cache(interval_of)  # one of each: cases have few different counts
     for place, case in enumerate(record.cases):
         counted = CaseCount()
         anomalies.begin()
@@ -222,7 +222,7 @@ def tally_of(record: RunRecord) -> RunTally:
                 take_alike(alike, count)
         confusion.end(case)
         failures.add(counted.failures)
-        cases.append(counted.tally(case))
+        cases.append(counted.row(case, intervals))
     return RunTally(tuple(cases), failures.failures(), confusion.confusions(), unjudged.unjudged(), speed.speed(),
                     anomalies.anomalies())
 
@@ -249,7 +249,7 @@ class TagRow:
         return self.planned - self.judged
 
 
-def tag_rows(cases: Iterable[CaseTally]) -> tuple[TagRow, ...]:
+def tag_rows(cases: Iterable[CaseRow]) -> tuple[TagRow, ...]:
     """A row for each tag, in alphabetical order; a case counts once for each of its tags."""
     tagged: dict[str, list[Counts]] = {}
     for case in cases:

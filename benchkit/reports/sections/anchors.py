@@ -61,6 +61,9 @@ class Anchors:
         return f"{self.prefix}case-{place + 1}-trial-{case.trials[trial]}" if case and trial in case.trials else ""
 
 
+NOWHERE = Anchors()
+
+
 def by_trouble(rows: Sequence[CaseRow]) -> list[int]:
     """The places of all cases: flaky ones first, the most even first among equals, stable passes last."""
     return sorted(range(len(rows)), key=lambda place: (_ORDER.index(rows[place].state), rows[place].unevenness))

@@ -38,7 +38,7 @@ from benchkit.reports.failures import failed_checks
 from benchkit.reports.figures import each_by_itself, percent, spread
 from benchkit.reports.outputs import OutputPair, expected_line, field_differences, output_pair, parted
 from benchkit.reports.run_report import RunReport
-from benchkit.reports.sections.anchors import MOST_ROWS, Anchors, by_trouble, has_marks
+from benchkit.reports.sections.anchors import MOST_ROWS, NOWHERE, Anchors, by_trouble, has_marks
 from benchkit.reports.tally import CaseRow, in_state, main_failure, never_passed, passed_cell
 from benchkit.statistics.estimators import State
 
@@ -90,8 +90,9 @@ def all_blocks(run: RunReport, anchors: Anchors) -> Iterator[Block]:
                 "A mark or a name leads to input, output and checks. " if anchors.detailed else "",
                 "Disagree: how often two fresh trials of a case would differ.", detail=Detail.MORE)
     shown = sorted(by_trouble(run.cases)[:MOST_ROWS])
-    trials = Column("trials", Kind.MARKS, flexible=run.record.trials > MOST_IN_LINE)
-    columns = [flexible_column("case"), trials, Column("passed"), number_column("95 %"),
+    is_short = run.record.trials <= MOST_IN_LINE
+    trials = Column("trials", Kind.WORD if is_short else Kind.TEXT, flexible=not is_short)
+    columns = [flexible_column("case"), trials, Column("passed", Kind.WORD), number_column("95 %"),
                number_column("disagree %", hint="how often two fresh trials differ"), Column("state", Kind.WORD)]
     yield Table(f"Every trial of {count_of(len(shown), 'case')}", columns,
                 lambda: (_case_row(run, place, anchors) for place in shown),
@@ -140,18 +141,21 @@ def never_blocks(run: RunReport, anchors: Anchors) -> Iterator[Block]:
     """The cases of which no judged trial passed."""
     rows, touched = never_passed(run.cases), run.coverage.cases_touched
     if rows:
-        yield trouble_table(run, "case", rows, TROUBLE, anchors)
+        yield trouble_table(run, "Cases without a pass", rows, anchors)
     else:
         yield words(f"Every one of {count_of(touched, 'case')} with a judged trial passed at least once."
                     if touched else "No trial was judged.")
 
 
-def trouble_table(run: RunReport, title: str, rows: Sequence[CaseRow], cut: Cut, anchors: Anchors) -> Table:
-    """Cases, how often they passed, what was expected, and what they fail most often by."""
+def trouble_table(
+    run: RunReport, caption: str, rows: Sequence[CaseRow], anchors: Anchors = NOWHERE, cut: Cut = TROUBLE,
+    title: str = "case",
+) -> Table:
+    """Cases, how often they passed, what they fail most often by, and what was expected."""
     places = {case.id: place for place, case in enumerate(run.record.cases)}
-    columns = [flexible_column(title), Column("passed"), flexible_column("fails most often by"),
+    columns = [flexible_column(title), Column("passed", Kind.WORD), flexible_column("fails most often by"),
                number_column("95 %", detail=Detail.MORE), flexible_column("expected", detail=Detail.MORE)]
-    return Table("Cases that fail", columns, [
+    return Table(caption, columns, [
         (case_name(row, anchors.case(places[row.id])), passed_cell(row), Code(main_failure(row), 120),
          spread(row.low, row.high), Code(expected_line(run.record.cases[places[row.id]].expected), 120))
         for row in rows], cut)
@@ -162,7 +166,7 @@ def flaky_blocks(run: RunReport, anchors: Anchors) -> Iterator[Block]:
     rows = run.cases
     flaky = [place for place in by_trouble(rows) if rows[place].state is State.FLAKY]
     if flaky:
-        yield trouble_table(run, "case", [rows[place] for place in flaky], TROUBLE, anchors)
+        yield trouble_table(run, "Flaky cases", [rows[place] for place in flaky], anchors)
     else:
         yield words(f"No case of {len(rows):,} both passed and failed.")
     left = len(in_state(rows, State.POSSIBLY_FLAKY))

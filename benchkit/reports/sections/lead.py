@@ -25,7 +25,6 @@ from benchkit.render.document import (
 from benchkit.reports.failures import check_error
 from benchkit.reports.figures import of, percent, rate, share, spread
 from benchkit.reports.run_report import FLAKE, RunReport
-from benchkit.reports.sections.anchors import Anchors
 from benchkit.reports.sections.cases import trouble_table
 from benchkit.reports.sections.rates import ends_table
 from benchkit.reports.tally import CaseRow, in_state, never_passed
@@ -57,7 +56,7 @@ def first_blocks(run: RunReport) -> Iterator[Block]:
                     Cut(FEW, FEW, "reason"))
     rows = _examples(run)
     if rows:
-        yield trouble_table(run, "for example", rows, Cut(), Anchors())
+        yield trouble_table(run, "Cases that fail", rows, cut=Cut(), title="for example")
     codes = ", ".join(dict.fromkeys(one.code for one in run.warnings))
     if codes:
         yield Paragraph(f"warnings: {codes}")

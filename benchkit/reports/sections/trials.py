@@ -74,7 +74,7 @@ def _case_blocks(run: RunReport, place: int) -> Iterator[Block]:
 
 def _tags(case: JudgedCase) -> Iterator[Block]:
     if case.tags:
-        yield quiet("Tags: ", *listed(map(Code, case.tags)), ".")
+        yield words("Tags: ", *listed(map(Code, case.tags)), ".")
 
 
 def _asked(run: RunReport, place: int, most: int | None) -> list[Verbatim]:

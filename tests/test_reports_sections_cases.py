@@ -1,0 +1,545 @@
+"""Cases and single trials in all formats: whole texts, what is shown of outputs, links, limits, hostile texts."""
+from __future__ import annotations
+
+import random
+import re
+import sys
+import unittest
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from unittest.mock import patch
+
+from benchkit.basics.values import JSON, ErrorFacts
+from benchkit.pages.escaping import html_text
+from benchkit.recordings.run_record import Result, RunRecord
+from benchkit.recordings.run_record_reading import read_run_record
+from benchkit.render.as_html import as_html
+from benchkit.render.as_markdown import COMMENT, as_markdown
+from benchkit.render.as_text import as_text
+from benchkit.render.columns import WIDTH, width_of
+from benchkit.render.document import Document
+from benchkit.render.paint import Paint
+from benchkit.reports.documents import case_report, run_sections
+from benchkit.reports.outputs import (
+    FieldDifference,
+    Limits,
+    Parted,
+    answer_groups,
+    field_differences,
+    output_pair,
+    parted,
+    ranges_of,
+    value_text,
+)
+from benchkit.reports.run_report import report_of
+from benchkit.reports.sections import anchors, cases
+from benchkit.reports.sections.anchors import Anchors, anchors_of, by_trouble, has_marks, most_characters
+from tests.comparison_samples import with_outputs
+from tests.hostile_run import HOSTILE, hostile_record
+from tests.large_runs import large_record, steady_result, uneven_result
+from tests.markdown_tables import tables
+from tests.page_runs import CASES, LONG, Outline, hostile, tagged
+from tests.reports_samples import WORKED_SUITE, changed, record, result, with_results
+
+ROOT = Path(__file__).resolve().parent.parent
+GOLDENS = ROOT / "tests" / "goldens"
+TEN_MEGABYTES = 10_000_000
+UNSEEN = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+PARTS = ("flaky", "never", "grid", "cases", "details")
+
+
+def document(*records: RunRecord, parts: tuple[str, ...] = PARTS, linked: bool = False) -> Document:
+    """What is said of the cases and trials of some runs."""
+    runs = [report_of(one, "run") for one in records]
+    places = anchors_of(runs) if linked else [Anchors()] * len(runs)
+    return Document("Cases", (), [one for run, place in zip(runs, places, strict=True)
+                                  for one in run_sections(run, place) if one.anchor.split("-")[-1] in parts])
+
+
+def text(run: RunRecord, *parts: str, full: bool = True, paint: bool = False) -> str:
+    """It as text."""
+    return "".join(as_text(document(run, parts=parts or PARTS), Paint(paint), full))
+
+
+def case_text(run: RunRecord, case_id: str, paint: bool = False) -> str:
+    """One case as text."""
+    return "".join(case_report([report_of(run, "run")], case_id, Paint(paint)))
+
+
+def flat(shown: str) -> str:
+    """A text on one line."""
+    return " ".join(shown.split())
+
+
+def markdown(run: RunRecord, *parts: str) -> str:
+    """It as a comment on GitHub."""
+    return "".join(as_markdown(document(run, parts=parts or PARTS), COMMENT))
+
+
+def page(*records: RunRecord, parts: tuple[str, ...] = PARTS) -> str:
+    """It as a page, from the title on."""
+    return "".join(as_html(document(*records, parts=parts, linked=True))).split("</style>")[1]
+
+
+def page_without_pictures(run: RunRecord, *parts: str) -> str:
+    """The markup of a page without what only makes it look good."""
+    body = re.sub(r"<svg[^>]*>.*?</svg>", "", page(run, parts=parts or PARTS), flags=re.DOTALL)
+    body = re.sub(r"<(colgroup|figure)>.*?</\1>\n?|<wbr>", "", body, flags=re.DOTALL)
+    return re.sub(r' (?:class|scope|role|tabindex|aria-[a-z]+)="[^"]*"', "", body.split("<h1>")[1])
+
+
+def details_of(shown: str) -> str:
+    """The part of a page with inputs and outputs."""
+    return shown.split('<section id="details"')[1]
+
+
+def everything() -> RunRecord:
+    """A case of every state, and in their trials all that a trial may have."""
+    run = with_outputs(tagged(CASES), {
+        **{("always", trial): "the same answer" for trial in range(1, 6)},
+        ("flaky", 1): '{"label": "bug", "urgent": true}', ("flaky", 2): '{"label": "spam"}', ("never", 1): "",
+        ("slow", 2): "\n".join(f"line {number}" for number in range(9)) + "GOOD" + "y" * 1300,
+        ("slow", 3): "\n".join(f"line {number}" for number in range(9)) + "BAD"})
+    first = replace(run.cases[0], input={"subject": "Help", "body": "one\ntwo", "count": 3, "urgent": None},
+                    expected={"deep": {"er": [1]}})
+
+    def fields(one: Result) -> Mapping[str, object]:
+        if (one.case, one.trial) == ("never", 2):
+            return {"reasoning": "first I thought", "finish": "length", "explain": None, "attempts": 2, "retries": 1}
+        if one.error is not None and one.error.type == "Timeout":
+            return {"error": ErrorFacts("Unfinished", "no end came", "half an ans")}
+        return {}
+    return with_results(replace(run, cases=(first, *run.cases[1:])), fields)
+
+
+def kept_texts() -> dict[str, str]:
+    """Whole texts, by the names of their files."""
+    run, committed = everything(), read_run_record(ROOT / "runs/qwen2.5-coder.json")
+    several = [case_text(run, name) for name in ("always", "never", "flaky", "slow")]
+    return {
+        "cases.txt": text(run, full=False), "cases-full.txt": text(run), "cases.md": markdown(run),
+        "cases.html": page_without_pictures(run), "cases-one.txt": "\n".join(several),
+        "cases-committed.txt": text(committed, full=False), "cases-committed-full.txt": text(committed),
+        "cases-committed.md": markdown(committed),
+        "cases-committed.html": page_without_pictures(committed, "flaky", "never"),
+        "cases-committed-one.txt": case_text(committed, "dev-004-price-forty")}
+
+
+class WholeTexts(unittest.TestCase):
+    maxDiff = None
+
+    def test_each_format_reads_so(self) -> None:
+        for name, shown in kept_texts().items():
+            with self.subTest(name):
+                self.assertEqual((GOLDENS / name).read_text(encoding="utf-8"), shown)
+
+    def test_with_colours_taken_away_the_text_is_the_same(self) -> None:
+        for plain, painted in ((text(everything()), text(everything(), paint=True)),
+                               (case_text(everything(), "slow"), case_text(everything(), "slow", paint=True))):
+            self.assertNotIn("\x1b", plain)
+            self.assertNotEqual(plain, painted)
+            self.assertEqual(plain, re.sub(" +\n", "\n", re.sub("\x1b\\[[0-9]*m", "", painted)).replace("| \n", "|\n"))
+
+    def test_texts_keep_the_width_and_end_without_blanks(self) -> None:
+        for marks in ({}, {"A": "n"}, {"A": "tt", "B": "uu"}, {"A": "+-" * 50, "B": "nt" * 50},
+                      {f"case-{number:04}": "+-n" for number in range(300)}):
+            for shown in (text(record(marks)), text(record(marks), full=False)):
+                lines = shown.splitlines()
+                self.assertEqual([line for line in lines if width_of(line) > WIDTH or line != line.rstrip()], [])
+
+
+class WhatIsSaid(unittest.TestCase):
+    def test_where_there_is_nothing_to_show_it_is_said_why(self) -> None:
+        for marks, words in (
+                ({}, "There are no cases."), ({}, "No trial was judged."),
+                ({"A": "++"}, "No case of 1 both passed and failed."),
+                ({"A": "++"}, "Every one of 1 case with a judged trial passed at least once."),
+                ({"A": "+n", "B": "+n"}, "2 cases of 2 are open: flaky or not, as the incomplete trials go.")):
+            with self.subTest(words=words):
+                run = record(marks)
+                for shown in (text(run), markdown(run), Outline(page(run)).text):
+                    self.assertIn(words, flat(shown))
+
+    def test_cases_that_are_not_flaky_have_no_outputs_beside_each_other(self) -> None:
+        self.assertNotIn("differ", text(record({"A": "++", "B": "--", "C": "+n", "D": "nn"}), "flaky"))
+
+    def test_a_failed_check_that_nobody_explained_is_named(self) -> None:
+        self.assertIn("  A     0 of 2  label (2 of 2)\n", text(changed(record({"A": "--"}), explain=None), "never"))
+        self.assertIn("Failed by label.", text(changed(record({"A": "+-"}), explain=None), "flaky"))
+
+    def test_the_nearest_to_half_and_half_come_first(self) -> None:
+        marks = {"rare": "+++-", "rarer": "+" * 9 + "-", "even": "+-+-", "odd": "-++-"}
+        marks = {name: line * (20 // len(line)) if name != "rarer" else line * 2 for name, line in marks.items()}
+        shown = text(record(marks), "flaky", full=False)
+        self.assertEqual(re.findall(r"^  (\w+) +\d+ of", shown, re.MULTILINE), ["even", "odd", "rare", "rarer"])
+
+    def test_marks_stand_for_trials_and_counts_where_there_are_too_many(self) -> None:
+        for trials, shown in ((10, "+-" * 10), (50, "+-" * 12 + r"[+-]*\.\.\. "), (6000, "6,000 pass, 6,000 fail")):
+            self.assertRegex(text(record({"A": "+-" * trials}), "grid"), shown.replace("+-", r"\+\-"))
+
+    def test_many_intervals_are_said_to_be_each_by_itself(self) -> None:
+        for count, is_said in ((9, False), (10, True)):
+            shown = markdown(record({f"case-{number}": "+" for number in range(count)}), "grid")
+            self.assertEqual("Each 95 % interval is by itself" in shown, is_said)
+
+
+class TwoOutputs(unittest.TestCase):
+    def shown(self, passed: str, failed: str) -> str:
+        """The lines of a flaky case with two outputs."""
+        run = with_outputs(record({"A": "-+"}), {("A", 1): failed, ("A", 2): passed})
+        return text(run, "flaky").split("\n\n", 1)[1]
+
+    def test_what_differs_is_said(self) -> None:
+        many = [str({f"f{number}": value for number in range(20)}).replace("'", '"') for value in (1, 2)]
+        for passed, failed, said in (
+                ('{"label": "bug", "urgency": 3}', '{"label": "spam"}',
+                 'differ in label: "bug" against "spam"; urgency: 3 against nothing.'),
+                ("outage? no", "outage, I think", "differ from character 7 on."),
+                (*many, "; f11: 1 against 2; and 8 more."),
+                ("same", "same", "The outputs are equal: the checks do not depend on them alone.")):
+            with self.subTest(said=said):
+                self.assertIn(said, flat(self.shown(passed, failed)))
+
+    def test_outputs_stand_beside_each_other_line_by_line(self) -> None:
+        lines = self.shown("one\ntoo", "one\ntwo").splitlines()
+        self.assertEqual([[side.strip() for side in line.split("|")] for line in lines[-3:]],
+                         [["trial 2: pass", "trial 1: fail"], ["one", "one"], ["too", "two"]])
+        self.assertRegex(self.shown("", "answer"), r"\n +\| answer\n$")
+
+    def test_the_place_where_long_texts_part_is_in_sight(self) -> None:
+        for before in ("x" * 3000, "line\n" * 700, "x\n" * 100 + "y" * 300):
+            for full in (False, True):
+                good, bad = before + "GOOD" + "y" * 900, before + "BAD"
+                run = with_outputs(record({"A": "+-"}), {("A", 1): good, ("A", 2): bad})
+                shown = "".join(as_text(Document("", list(cases.flaky_blocks(report_of(run, "run"), Anchors())), ()),
+                                        is_full=True))
+                with self.subTest(before=before[:6], full=full):
+                    self.assertEqual((shown.count("GOOD"), shown.count("BAD")), (1, 1))
+                    self.assertLess(len(shown.splitlines()), 60)
+
+    def test_a_page_marks_what_each_has_for_itself_and_says_what_is_left_out(self) -> None:
+        for passed, failed, marked in (
+                ("answer 1", "answer 2", "<pre>answer <mark>1</mark></pre>"),
+                ("\nx1", "\nx2", "<pre>\n\nx<mark>1</mark></pre>"),
+                ("a" * 900 + "1" + "b" * 900, "a" * 900 + "2" + "b" * 900,
+                 f"<pre>\u2026{'a' * 200}<mark>1</mark>{'b' * 400}\u2026</pre>"),
+                ("1" * 2000, "2", f"<mark>{'1' * 1200}</mark>\u2026 (800 more characters)</pre>")):
+            with self.subTest(marked=marked[:30]):
+                run = with_outputs(record({"A": "+-"}), {("A", 1): passed, ("A", 2): failed})
+                self.assertIn(marked, re.sub(r'<pre tabindex="0">', "<pre>", page(run, parts=("flaky",))))
+
+    def test_the_first_few_are_open_and_of_many_the_rest_is_counted(self) -> None:
+        shown = page(record(dict.fromkeys((f"case-{number}" for number in range(70)), "+-")))
+        self.assertEqual(shown.count("<details open"), 5)
+        self.assertIn("And 10 more flaky cases: see all cases.", shown)
+        self.assertIn("<summary>40 more cases</summary>", shown)
+
+    def test_the_first_that_passed_and_the_first_that_failed_are_compared(self) -> None:
+        pair = output_pair(result("A", trial, mark) for trial, mark in enumerate("n-+-+", 1))
+        assert pair is not None
+        self.assertEqual((pair.passed.trial, pair.failed.trial), (3, 2))
+        for marks in ("++", "--", "+n", "nn", ""):
+            self.assertIsNone(output_pair(result("A", trial, mark) for trial, mark in enumerate(marks, 1)))
+
+    def test_texts_part_in_the_middle(self) -> None:
+        for text_, other, start, own, end in (
+                ("one two three", "one 2 three", "one ", "two", " three"), ("same", "same", "same", "", ""),
+                ("", "new", "", "", ""), ("new", "", "", "new", ""), ("aaa", "aa", "aa", "a", ""),
+                ("abcab", "ab", "ab", "cab", ""),
+                ("x" * 300_000 + "a", "x" * 300_000 + "b", "x" * 300_000, "a", "")):
+            with self.subTest(text=text_[:20], other=other[:20]):
+                self.assertEqual(parted(text_, other), Parted(start, own, end))
+
+    def test_a_parted_text_is_whole_and_shares_no_letter_at_either_end_of_its_own(self) -> None:
+        texts = ["".join("ab"[number >> bit & 1] for bit in range(4)) for number in range(16)]
+        for one in texts:
+            for other in texts:
+                here, there = parted(one, other), parted(other, one)
+                self.assertEqual(here.start + here.own + here.end, one)
+                self.assertEqual((here.start, here.end), (there.start, there.end))
+                if here.own and there.own:
+                    self.assertNotEqual(here.own[0], there.own[0])
+                    self.assertNotEqual(here.own[-1], there.own[-1])
+
+    def test_small_json_objects_differ_in_fields_and_nothing_else_does(self) -> None:
+        self.assertEqual(
+            field_differences('{"a": 1, "b": "x", "c": null}', '{"b": "y", "a": 1, "d": [true]}'),
+            (FieldDifference("b", '"x"', '"y"'), FieldDifference("c", "null", None),
+             FieldDifference("d", None, "[true]")))
+        for other in ("", "text", "[1]", '"a"', "{", "{" * 5000, '{"a": ' + "[" * 300 + "]" * 300 + "}",
+                      '{"a": ' + "1" * 5000 + "}", '{"a": "' + "x" * 30_000 + '"}'):
+            with self.subTest(text=other[:20]):
+                self.assertEqual(field_differences(other, '{"a": 2}'), ())
+
+
+def same(*marks: str, output: str | None = "the same") -> list[Result]:
+    """Trials of one case with one output, whatever came of them."""
+    return [replace(result("A", trial, mark), output=output) for trial, mark in enumerate(marks, 1)]
+
+
+class OutcomesOfACase(unittest.TestCase):
+    def test_trials_with_one_outcome_are_one_group_in_the_order_of_their_first(self) -> None:
+        groups = answer_groups(same("+", "-", "+", "n", "n", "t"))
+        self.assertEqual([[one.trial for one in group.trials] for group in groups], [[1, 3], [2], [4, 5], [6]])
+        self.assertEqual([(group.size, group.numbers) for group in groups],
+                         [(2, "1, 3"), (1, "2"), (2, "4-5"), (1, "6")])
+        self.assertEqual(groups[0].first.trial, 1)
+
+    def test_whatever_a_reader_would_see_keeps_groups_apart_and_what_was_measured_does_not(self) -> None:
+        base = same("+")[0]
+        for count, fields in ((2, {"output": "other"}), (2, {"finish": "length"}), (2, {"reasoning": "because"}),
+                              (2, {"verdict": "fail"}),
+                              (1, {"trial": 2, "seed": 1002, "recorded_latency_s": 9.0, "cold": True, "attempts": 3,
+                                   "usage": None})):
+            with self.subTest(fields=fields):
+                self.assertEqual(len(answer_groups([base, replace(base, **fields)])), count)
+
+    def test_of_many_the_first_outcomes_trials_and_ranges_are_kept(self) -> None:
+        trials = [replace(result("A", trial, mark), output=output) for trial, (mark, output) in enumerate(
+            [("-", "a"), ("-", "b"), ("+", "c"), ("-", "a"), ("-", "a"), ("+", "d"), ("-", "a"), ("-", "b")], 1)]
+        groups = answer_groups(trials, Limits({"pass": 1, "fail": 1, "incomplete": 1}, trials=2, ranges=2))
+        self.assertEqual([(group.first.output, group.size, group.numbers) for group in groups],
+                         [("a", 4, "1, 4-5 and 1 more range"), ("c", 1, "3")])
+        self.assertEqual([one.trial for one in groups[0].trials], [1, 4])
+
+    def test_numbers_are_written_as_ranges(self) -> None:
+        for numbers, most, words in (
+                ((), 9, ""), ((4,), 9, "4"), ((1, 2), 9, "1-2"), ((1, 2, 3, 7, 9, 10), 9, "1-3, 7, 9-10"),
+                ((1, 2, 4, 5), 1, "1-2 and 1 more range"), ((1, 3, 4, 6, 7, 8, 10), 2, "1, 3-4 and 2 more ranges")):
+            with self.subTest(numbers=numbers, most=most):
+                self.assertEqual(ranges_of(numbers, most), words)
+
+    def test_values_are_texts_fields_line_by_line_or_json(self) -> None:
+        table: tuple[tuple[JSON, str], ...] = (
+            ("as\nit is", "as\nit is"), (None, "null"), (3, "3"), ({}, "{}"), ([1, "\u00e9"], '[\n 1,\n "\u00e9"\n]'),
+            ({"a": "x", "b": 2, "c": None, "d": True}, "a: x\nb: 2\nc: null\nd: true"),
+            ({"body": "two\nlines", "to": "me"}, "body:\ntwo\nlines\nto: me"), ({"a": {}}, '{\n "a": {}\n}'))
+        for value, words in table:
+            with self.subTest(value=value):
+                self.assertEqual(value_text(value), words)
+
+
+class OneCase(unittest.TestCase):
+    def test_every_trial_is_there_each_outcome_once(self) -> None:
+        shown = case_text(record({"A": "+" * 30, "B": "-" * 30}), "B")
+        self.assertEqual(re.findall(r"^  trial (\d+): fail", shown, re.MULTILINE), [str(one) for one in range(1, 31)])
+        shown = case_text(changed(record({"A": "+-" * 15}), output="same"), "A")
+        self.assertEqual(shown.count("| same"), 2)
+        self.assertEqual(re.findall(r"- trial (\d+), seed", shown), [*map(str, range(1, 31, 2)),
+                                                                     *map(str, range(2, 31, 2))])
+
+    def test_texts_are_whole(self) -> None:
+        long = "y" * 250 + "\n\n" + "last line " * 50_000
+        for fields in ({"output": long}, {"reasoning": long}):
+            shown = case_text(changed(record({"A": "+"}), **fields), "A")
+            self.assertIn(long.replace("\n", ""), re.sub(r"\n *\| ", "", shown))
+
+    def test_a_case_that_is_not_there_is_a_key_error(self) -> None:
+        with self.assertRaises(KeyError):
+            case_text(record(WORKED_SUITE), "Z")
+
+
+class Links(unittest.TestCase):
+    def test_every_trial_is_a_mark_with_words_that_leads_to_its_details(self) -> None:
+        shown = page(tagged())
+        self.assertEqual(len(re.findall(r'<a class="mark ', shown)), 30)
+        for words, tone, anchor in (("flaky, trial 2: fail", "fail", "case-3-trial-2"),
+                                    ("slow, trial 1: incomplete: Timeout", "incomplete", "case-5-trial-1"),
+                                    ("unrun, trial 5: incomplete: NotRun", "absent", "case-6-trial-1")):
+            self.assertIn(f'<a class="mark {tone}" href="#{anchor}" title="{words}" aria-label="{words}">', shown)
+
+    def test_every_link_has_a_place_and_every_place_is_there_once(self) -> None:
+        for records in ((tagged(),), (tagged(), tagged()), (everything(), large_record(3, 4000, steady_result))):
+            outline = Outline(page(*records))
+            self.assertLessEqual({link[1:] for link in outline.links if link != "#content"}, set(outline.ids))
+            self.assertEqual(len(outline.ids), len(set(outline.ids)))
+            self.assertEqual("case-1" in outline.ids, len(records) == 1)
+            self.assertEqual("run-2-case-1" in outline.ids, len(records) == 2)
+
+    def test_flaky_cases_and_those_without_a_pass_lead_to_their_details(self) -> None:
+        shown = page(tagged(), parts=("flaky", "never"))
+        self.assertEqual(re.findall(r'<th scope="row"><a href="(.*?)">', shown), ["#case-3", "#case-5", "#case-2"])
+        self.assertEqual(re.findall(r'<a href="(#case-3-.*?)">trial', shown), ["#case-3-trial-1", "#case-3-trial-2"])
+
+    def test_formats_without_details_have_no_links(self) -> None:
+        shown = "".join(as_html(document(tagged())))
+        self.assertEqual([link for link in Outline(shown).links if "case-" in link], [])
+        self.assertNotIn("leads to input", shown)
+
+    def test_details_are_folded_each_outcome_once(self) -> None:
+        details = details_of(page(tagged()))
+        self.assertNotIn("<details open", details)
+        self.assertEqual(details.count("<details"), 6 + 5 + 5 + 5 + 3 + 4 + 1)
+
+    def test_bars_begin_with_the_flaky_cases(self) -> None:
+        self.assertEqual(re.findall(r"<code>([a-z-]+)</code>", page(tagged(), parts=("cases",)).replace("<wbr>", "")),
+                         ["flaky", "slow", "cut-short", "never", "unrun", "always"])
+
+
+class WhatIsShown(unittest.TestCase):
+    def anchors(self, *records: RunRecord) -> tuple[Anchors, ...]:
+        """Those of the runs of a page."""
+        return anchors_of([report_of(one, "x") for one in records])
+
+    def test_the_most_uncertain_cases_come_first_and_stable_passes_last(self) -> None:
+        rows = report_of(record({"pass": "++++", "fail": "----", "maybe": "++n+", "none": "nnnn", "flaky": "-+++",
+                                 "coin": "-+-+"}), "x").cases
+        self.assertEqual([rows[place].id for place in by_trouble(rows)],
+                         ["coin", "flaky", "maybe", "fail", "none", "pass"])
+
+    def test_every_trial_of_a_small_run_has_details(self) -> None:
+        one, = self.anchors(record({"A": "++", "B": "nn"}))
+        self.assertTrue(all(one.trial(place, trial) for place in (0, 1) for trial in (1, 2)))
+        self.assertEqual([case.hidden for case in one.detailed.values()], [0, 0])
+
+    def test_in_a_large_run_only_cases_that_fail_or_are_open_have_details(self) -> None:
+        marks = {f"{name}{number}": line * 25 for number in range(21)
+                 for name, line in (("p", "++++"), ("f", "----"), ("x", "+-+-"), ("m", "+++n"), ("u", "nnnn"))}
+        run = record(marks)
+        one, = self.anchors(run)
+        self.assertFalse(has_marks(report_of(run, "x")))
+        self.assertEqual({run.cases[place].id[0] for place in one.detailed}, {"f", "x", "m"})
+        self.assertEqual(one.case(0), "")
+        for case in one.detailed.values():
+            shown = [group.first.verdict for group in case.groups]
+            self.assertTrue(all(shown.count(verdict) <= most
+                                for verdict, most in {"fail": 3, "incomplete": 1, "pass": 1}.items()))
+            self.assertEqual(case.hidden, 100 - sum(group.size for group in case.groups))
+            self.assertTrue(all(len(group.trials) == min(group.size, 5) for group in case.groups))
+
+    def test_cases_with_details_have_a_bound_which_runs_share(self) -> None:
+        large = record(dict.fromkeys(map(str, range(1200)), "+-+-+-+-+"))
+        self.assertEqual([len(one.detailed) for one in self.anchors(large)], [1000])
+        self.assertEqual([len(one.detailed) for one in self.anchors(large, large)], [500, 500])
+
+    def test_several_runs_that_are_large_together_keep_their_marks(self) -> None:
+        run = record(dict.fromkeys(map(str, range(600)), "++++++++++"))
+        self.assertTrue(has_marks(report_of(run, "x")))
+        self.assertEqual([len(one.detailed) for one in self.anchors(run, run)], [0, 0])
+
+    def test_texts_are_cut_to_what_fits_and_something_of_each_is_shown(self) -> None:
+        self.assertEqual(most_characters(["x" * 300_000, "y"]), 400_000)
+        self.assertEqual(most_characters(["x" * 1000] * 1000, 1000), 200)
+        for texts in (["x" * 5000] * 200, ['"<\u202e' * 500] * 300, ["\U0001f600" * 2000, "short"] * 100):
+            with self.subTest(texts=texts[0][:3]):
+                most = most_characters(texts, 350_000)
+                self.assertLess(sum(len(html_text(one[:most]).encode()) for one in texts), 350_000)
+                self.assertGreater(sum(len(html_text(one[:most * 2]).encode()) for one in texts), 350_000)
+
+
+def varied(count: int, trials: int, letters: int) -> RunRecord:
+    """A large run in which every output is another one."""
+    luck = random.Random(1)
+    marks = {f"case-{number:04}-of-many": "".join("+" if luck.random() < (0, 0.5, 0.9, 1)[number % 4] else "-"
+                                                  for _ in range(trials)) for number in range(count)}
+    run = record(marks)
+    results = [replace(one, output=f'{{"n": {place}, "s": "{"word " * (letters // 5)}"}}')
+               for place, one in enumerate(run.results)]
+    return replace(run, results=tuple(results))
+
+
+class Sizes(unittest.TestCase):
+    def test_600_cases_of_10_long_trials_stay_under_ten_megabytes_and_what_was_cut_is_said(self) -> None:
+        shown = page(varied(600, 10, 20_000))
+        self.assertTrue(TEN_MEGABYTES / 5 < len(shown.encode()) < TEN_MEGABYTES)
+        self.assertRegex(shown, r"Texts are cut behind [\d,]+ characters")
+        self.assertRegex(shown, r"The first [\d,]+ of 20,\d+ characters\.")
+        self.assertIn("python3 report.<wbr>py RUN --case ID", shown)
+
+    def test_above_ten_thousand_trials_there_are_counts_and_few_details(self) -> None:
+        shown = page(varied(120, 100, 200))
+        self.assertLess(len(shown.encode()), TEN_MEGABYTES / 3)
+        self.assertNotIn('<a class="mark', shown)
+        grid = shown.split('<section id="grid"')[1].split("</section>")[0]
+        self.assertEqual(grid.count("<svg"), 120)
+        self.assertRegex(grid, r'aria-label="case-0001-of-many: \d+ pass, \d+ fail"')
+        self.assertNotIn("did not run", grid)
+        details = Outline(details_of(shown)).text
+        self.assertIn("Details of 90 of 120 cases", details)
+        self.assertRegex(details, r"Other outcomes, in \d+ trials, are not shown\.")
+
+    def test_a_thousand_flaky_cases_with_long_outputs_of_their_own_make_a_page_of_a_few_megabytes(self) -> None:
+        def make(place: int, trial: int) -> Result:
+            made = uneven_result(7, place * 100 + trial)
+            return replace(made, case=f"case-{place}", trial=trial, output=made.output and made.output * 60)
+        self.assertLess(len(page(large_record(1100, 10, make))), 12_000_000)
+
+    def test_a_large_group_of_equal_outcomes_tells_its_first_trials_and_ranges_and_counts_the_others(self) -> None:
+        shown = page(large_record(3, 4000, steady_result))
+        self.assertLess(len(shown), 600_000)
+        found = re.search(r"trials ([\d, -]*) and \d+ more ranges, the same outcome", Outline(shown).text)
+        assert found is not None
+        self.assertEqual(found[1].count(",") + 1, 20)
+        self.assertRegex(shown, r"and [\d,]+ more trials")
+
+    def test_many_trials_of_few_cases_have_a_mark_each(self) -> None:
+        self.assertEqual(page(record({"A": "+-" * 40})).count('<a class="mark '), 80)
+
+    def test_more_cases_than_a_page_holds_are_counted(self) -> None:
+        with patch.object(anchors, "MOST_ROWS", 200), patch.object(cases, "MOST_ROWS", 200):
+            shown = Outline(page(record(dict.fromkeys(map(str, range(300)), "+")))).text
+        self.assertIn("And 100 more cases, not shown", shown)
+        self.assertIn("Details of 200 of 300 cases", shown)
+
+    def test_long_tables_of_markdown_are_folded_or_cut_and_it_is_said(self) -> None:
+        for count, is_folded in ((10, False), (11, True)):
+            shown = markdown(record({f"case-{number}": "+-" for number in range(count)}), "grid")
+            self.assertEqual(f"<details><summary>{count} cases</summary>" in shown, is_folded)
+        shown = markdown(record({f"case-{number}": "+-" for number in range(130)}))
+        self.assertEqual(sum(len(table.rows) for table in tables(shown.split("### Every trial")[0])), 100)
+        self.assertEqual(shown.count("\nand 30 more cases\n"), 2)
+
+
+class TextsOfStrangers(unittest.TestCase):
+    def run_of(self, words: str) -> RunRecord:
+        """A flaky case, made of a text wherever one may stand."""
+        run = with_outputs(record({words: "+-n"}), {(words, 1): words, (words, 2): "a" + words})
+        case = replace(run.cases[0], tags=(words, words), input={"from": words, "body": words}, expected=[words])
+
+        def fields(one: Result) -> Mapping[str, object]:
+            checks = one.checks and {words: one.verdict == "pass", "holds": True}
+            why = {words: f"expected {words}, got {words}"} if one.verdict == "fail" else None
+            error = one.error and ErrorFacts("BrokenReply", words, words)
+            return {"checks": checks, "explain": why, "error": error, "reasoning": words, "finish": words}
+        return replace(with_results(run, fields), system=words, cases=(case,))
+
+    def test_a_terminal_gets_lines_that_fit_and_nothing_that_it_obeys(self) -> None:
+        for words in HOSTILE:
+            run = self.run_of(words)
+            for shown in (text(run), text(run, full=False), case_text(run, words)):
+                with self.subTest(words=words[:20]):
+                    self.assertNotRegex(shown, UNSEEN)
+                    self.assertLessEqual(max(map(width_of, shown.splitlines())), WIDTH)
+
+    def test_markdown_and_page_are_built_as_with_a_plain_text(self) -> None:
+        def built(words: str) -> tuple[object, ...]:
+            outline, shown = Outline(page(self.run_of(words))), markdown(self.run_of(words))
+            return ([tag for tag in outline.tags if tag != "wbr"], outline.ids, outline.links, outline.attributes,
+                    [(table.titles, len(table.rows)) for table in tables(shown)],
+                    re.findall(r"(?m)^(?:#+|>|-|<\w+>|\|(?: -+:? \|)+)", shown))
+        plain = built("words")
+        for words in filter(str.strip, HOSTILE):
+            with self.subTest(words=words[:20]):
+                self.assertEqual(built(words), plain)
+
+    def test_a_run_of_hostile_texts_alone_can_be_written_in_every_format(self) -> None:
+        run = hostile_record()
+        for shown in (text(run), markdown(run), page(run)):
+            self.assertNotRegex(shown.replace("\t", ""), UNSEEN)
+            shown.encode()
+        self.assertEqual(len(next(one for one in tables(markdown(run, "grid")) if "state" in one.titles).rows),
+                         len(HOSTILE))
+
+    def test_a_line_of_300_kilobytes_stands_whole_on_a_page_once_and_is_cut_in_tables(self) -> None:
+        shown = page(hostile())
+        self.assertEqual(shown.count(LONG), 1)
+        self.assertNotIn("x" * 200, shown.split('<section id="grid"')[1].split("</section>")[0])
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--write"]:
+        for file, shown in kept_texts().items():
+            (GOLDENS / file).write_text(shown, encoding="utf-8")
+    else:
+        unittest.main()
