@@ -157,6 +157,7 @@ tbody tr + tr > * { border-top: 1px solid var(--grid); }
 .observations :is(th, td) { padding-block: .15rem; }
 .scroll .observations tbody th { min-width: 2.5rem; }
 .scroll .observations td.short { min-width: 3.5rem; overflow-wrap: normal; }
+td.short { white-space: nowrap; }
 th.number, td.number { text-align: right; white-space: nowrap; }
 .scroll thead th.number { white-space: normal; }
 .scroll :is(th, td).number { padding-left: .75rem; padding-right: 1.25rem; }

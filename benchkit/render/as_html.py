@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import singledispatch
 from itertools import chain, islice
 
+from benchkit.basics.texts import shown_line
 from benchkit.pages import document as page
 from benchkit.pages import parts, tables
 from benchkit.pages.curve_chart import CurveChart, curve_chart
@@ -26,6 +27,7 @@ from benchkit.render.document import (
     Chart,
     Code,
     Column,
+    Command,
     Cut,
     Detail,
     Document,
@@ -49,6 +51,7 @@ from benchkit.render.document import (
     spans_of,
 )
 
+LONGEST_COMMAND = 1000
 _CLASSES = {Kind.TEXT: "", Kind.WORD: "short", Kind.NUMBER: "number", Kind.MARKS: ""}
 
 
@@ -196,6 +199,11 @@ def _verbatim(block: Verbatim, level: int) -> Iterator[Html]:
     yield element("div", element("p", line(block.title), class_="text-title") if block.title else None,
                   shown if kept else parts.paragraph("(empty)", class_="quiet"),
                   parts.paragraph(told, class_="quiet") if told else None, class_="text")
+
+
+@block_html.register
+def _command(block: Command, level: int) -> Iterator[Html]:
+    yield parts.paragraph(f"{block.before} ", parts.code(shown_line(block.line, LONGEST_COMMAND)))
 
 
 @block_html.register

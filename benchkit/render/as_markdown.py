@@ -23,6 +23,7 @@ from benchkit.render.document import (
     Cell,
     Chart,
     Code,
+    Command,
     Detail,
     Document,
     Facts,
@@ -55,6 +56,7 @@ COMMENT = 65_536
 MOST_ROWS, FEWEST_ROWS = 100, 3
 MOST_PARTS = 64
 """More runs or pairs in full do not fit a comment in any case."""
+LONGEST_COMMAND = 1000
 FEW_ROWS = 10
 """A table of more rows than this stands in a fold, where it does not say itself how many stand outside."""
 CUT = "\nThe rest is left out: the report is longer than a comment may be. The text and the page have everything.\n"
@@ -68,13 +70,13 @@ class Limits:
     parts: int | None = None
 
 
-def as_markdown(document: Document, most_characters: int | None = None) -> Iterator[str]:
-    """The file, part by part."""
+def as_markdown(document: Document, most_characters: int | None = None, level: int = 2) -> Iterator[str]:
+    """The file, part by part; `level` is that of its title."""
     if most_characters is None:
-        yield from MarkdownRenderer(Limits()).document(document)
+        yield from MarkdownRenderer(Limits(), level).document(document)
         return
     for limits in _limits():
-        parts, is_whole = _fitting(MarkdownRenderer(limits).document(document), most_characters)
+        parts, is_whole = _fitting(MarkdownRenderer(limits, level).document(document), most_characters)
         if is_whole:
             break
     yield from parts
@@ -148,16 +150,17 @@ def _bold(markup: str) -> str:
 class MarkdownRenderer:
     """Writes blocks within limits; one document each, for it counts the parts."""
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+    def __init__(self, limits: Limits, level: int = 2) -> None:
+        self._limits, self._level = limits, level
         self._parts = self._left_out = 0
 
     def document(self, document: Document) -> Iterator[str]:
         """All parts of the file."""
-        yield f"## {_title(document.title)}\n\n"
-        yield from self.blocks(document.lead, 3, Detail.MORE)
+        level = self._level
+        yield f"{'#' * level} {_title(document.title)}\n\n"
+        yield from self.blocks(document.lead, level + 1, Detail.MORE)
         for section in document.sections:
-            yield from self.blocks([section], 2 if section.is_part else 3, self._most())
+            yield from self.blocks([section], level + (not section.is_part), self._most())
         if self._left_out:
             yield (f"Left out, so that the report fits: {count_of(self._left_out, 'detail')}. The text and the "
                    "page have everything.\n\n")
@@ -253,6 +256,10 @@ class MarkdownRenderer:
             yield f"{markdown_line(inline(block.title))}\n\n"
         yield f"{markdown_block(kept)}\n\n" if kept else "(empty)\n\n"
         yield f"{markdown_words(told)}\n\n" if told else ""
+
+    @_block.register
+    def _command(self, block: Command, level: int, most: Detail) -> Iterator[str]:
+        yield f"{markdown_line(inline((block.before, ' ', Code(block.line, LONGEST_COMMAND))))}\n\n"
 
     @_block.register
     def _beside(self, block: Beside, level: int, most: Detail) -> Iterator[str]:

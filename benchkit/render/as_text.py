@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial, singledispatchmethod
 from itertools import islice
 
+from benchkit.basics.texts import shown_line
 from benchkit.render.columns import (
     INDENT,
     WIDTH,
@@ -27,6 +28,7 @@ from benchkit.render.document import (
     Callout,
     Cell,
     Chart,
+    Command,
     Detail,
     Document,
     Facts,
@@ -51,6 +53,7 @@ from benchkit.render.document import (
 )
 from benchkit.render.paint import NO_PAINT, Paint
 
+LONGEST_COMMAND = 1000
 MOST_BESIDE = 12
 """Lines of texts beside each other; the whole of them is in other places."""
 _APART = (Table, Figures, Beside, Verbatim, Callout, Fold, Section, Heading, Chart)
@@ -202,6 +205,10 @@ class TextRenderer:
             yield from wrapped(plain(block.title) + ("" if block.text else " (empty)"), indent)
         yield from quoted(kept, indent + "| ") if kept else ()
         yield from wrapped(told, indent) if told else ()
+
+    @_block.register
+    def _command(self, block: Command, indent: str) -> Iterator[str]:
+        yield f"{indent}{block.before} {shown_line(block.line, LONGEST_COMMAND)}".rstrip()
 
     @_block.register
     def _beside(self, block: Beside, indent: str) -> Iterator[str]:

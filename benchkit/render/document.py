@@ -307,6 +307,14 @@ class Verbatim(Block):
 
 
 @dataclass(frozen=True, slots=True)
+class Command(Block):
+    """What to type, behind a word or two; text never breaks its line, so that it can be copied."""
+
+    line: str
+    before: str = "Run"
+
+
+@dataclass(frozen=True, slots=True)
 class Beside(Block):
     """Blocks next to each other where there is room."""
 

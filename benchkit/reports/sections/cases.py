@@ -141,7 +141,7 @@ def never_blocks(run: RunReport, anchors: Anchors) -> Iterator[Block]:
     """The cases of which no judged trial passed."""
     rows, touched = never_passed(run.cases), run.coverage.cases_touched
     if rows:
-        yield trouble_table(run, "Cases without a pass", rows, anchors)
+        yield trouble_table(run, "Cases of which no judged trial passed", rows, anchors)
     else:
         yield words(f"Every one of {count_of(touched, 'case')} with a judged trial passed at least once."
                     if touched else "No trial was judged.")
@@ -166,7 +166,8 @@ def flaky_blocks(run: RunReport, anchors: Anchors) -> Iterator[Block]:
     rows = run.cases
     flaky = [place for place in by_trouble(rows) if rows[place].state is State.FLAKY]
     if flaky:
-        yield trouble_table(run, "Flaky cases", [rows[place] for place in flaky], anchors)
+        yield trouble_table(run, "Cases that passed and failed, the most even first",
+                            [rows[place] for place in flaky], anchors)
     else:
         yield words(f"No case of {len(rows):,} both passed and failed.")
     left = len(in_state(rows, State.POSSIBLY_FLAKY))

@@ -102,12 +102,13 @@ def _group_blocks(group: AnswerGroup, most: int | None) -> Iterator[Block]:
 
 def _measured(group: AnswerGroup) -> Iterator[Block]:
     """Seed, seconds and tokens of each trial with this outcome."""
-    more = group.size - len(group.trials)
-    told = [", ".join((f"trial {one.trial}", f"seed {one.seed}", *one.facts)) for one in group.trials]
+    told = [", ".join((f"seed {one.seed}", *one.facts)) for one in group.trials]
     if group.size == 1:
         yield quiet(told[0])
-    else:
-        yield Bullets([*told, *([f"and {count_of(more, 'more trial')}"] if more else [])])
+        return
+    more = group.size - len(told)
+    yield Bullets([*(f"trial {one.trial}, {facts}" for one, facts in zip(group.trials, told, strict=True)),
+                   *([f"and {count_of(more, 'more trial')}"] if more else [])])
 
 
 def _checks(result: Result) -> Iterator[Spans]:
@@ -123,7 +124,7 @@ def _checks(result: Result) -> Iterator[Spans]:
 def _texts(result: Result, most: int | None) -> Iterator[Block]:
     if result.reasoning:
         yield Fold(f"Reasoning, {count_of(len(result.reasoning), 'character')}, never judged",
-                   [Verbatim(result.reasoning, "Reasoning", most)])
+                   [Verbatim(result.reasoning, "", most)])
     if result.output is not None:
         yield Verbatim(result.output, "Output", most)
     if result.error is not None and result.error.partial:
