@@ -11,11 +11,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from benchkit.reports.text import first_screen, text_report
-
 from benchkit.basics.clock import Clock
 from benchkit.recordings.recording import read_recording
 from benchkit.recordings.run_record_reading import read_run_record
+from benchkit.reports.comparison import side_by_side
+from benchkit.reports.documents import first_screen, text_report
 from benchkit.reports.run_report import report_of
 from benchkit.trial_log.writer import LogWriter
 from harness import RUN_DESCRIPTION_FIELDS
@@ -51,7 +51,7 @@ class TheWholeWorkflow(Workflow):
         self.assertIn("written to runs/keywords.json", judged)
         told = self.well(self.offered(stdout, "report"))
         record = read_run_record(self.folder / "runs/keywords.json")
-        self.assertEqual(text_report([report_of(record, "keywords")]), told)
+        self.assertEqual("".join(text_report(side_by_side([report_of(record, "keywords")]))), told)
         self.assertEqual("keywords", self.json("runs/keywords-report.json")["runs"][0]["name"])
 
     def test_the_log_goes_trial_by_trial_with_the_seed_of_each_trial(self) -> None:

@@ -17,12 +17,12 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import cmarkgfm  # type: ignore[import-not-found]
-from benchkit.reports.markdown import markdown_report
 from cmarkgfm.cmark import Options  # type: ignore[import-not-found]
 
 from benchkit.boards.board_document import board_document
 from benchkit.render.as_markdown import as_markdown
 from benchkit.reports.comparison import side_by_side
+from benchkit.reports.documents import markdown_report
 from benchkit.reports.run_report import report_of
 from tests.corpus import CORPUS
 from tests.hostile_run import hostile_record

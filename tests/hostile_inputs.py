@@ -10,10 +10,9 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
-
-from benchkit.reports.text import text_report
 
 from benchkit.basics.values import JSON
 from benchkit.recordings.converting import recording_of
@@ -21,7 +20,9 @@ from benchkit.recordings.digest_book import entry_of, keep_book, read_book
 from benchkit.recordings.recording import read_recording, recording_bytes
 from benchkit.recordings.run_record import RunRecord, run_record_bytes, run_record_lines
 from benchkit.recordings.run_record_reading import read_run_record
-from benchkit.reports.files import FORMATS, Contents
+from benchkit.reports.comparison import side_by_side
+from benchkit.reports.documents import text_report
+from benchkit.reports.files import FORMATS
 from benchkit.reports.run_report import report_of
 from benchkit.running.summary import status_of, status_text
 from benchkit.tasks.task import read_cases
@@ -157,11 +158,10 @@ def look_at_run_record(path: Path, original: bytes) -> None:
     """A run record, and every report of it."""
     read = read_run_record(path)
     assert_same(path, b"".join(run_record_bytes(read)))
-    run = report_of(read, path.stem)
-    text_report([run])
-    for one in FORMATS.values():
-        for _ in one.render(Contents([run], None)):
-            pass
+    side = side_by_side([report_of(read, path.stem)])
+    writers = (text_report(side), text_report(side, is_full=True), *(one.render(side) for one in FORMATS.values()))
+    for _ in chain.from_iterable(writers):
+        pass
 
 
 def run_record_lines_examples(folder: Path) -> list[bytes]:

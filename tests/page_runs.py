@@ -1,14 +1,15 @@
-"""Pages of reports for tests: of small runs, and of runs in which every text is hostile."""
+"""Reports for tests, in each format: of small runs, and of runs in which every text is hostile."""
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 
 from benchkit.recordings.run_record import RunRecord
-from benchkit.reports.comparison import side_by_side
-from benchkit.reports.documents import page_report
+from benchkit.reports.comparison import SideBySide, side_by_side
+from benchkit.reports.documents import markdown_report, page_report, text_report
 from benchkit.reports.run_report import report_of
 from tests.hostile_run import hostile_record
 from tests.reports_samples import WORKED_SUITE, case, record
@@ -18,10 +19,44 @@ CASES = {"always": "+++++", "never": "-----", "flaky": "+-+-+", "cut-short": "++
 """One case of every state, five trials each."""
 
 
-def page_of(*records: RunRecord, names: str = "first second third", margin: Fraction | None = None) -> str:
-    """The page of some runs, each under a name."""
+def side_of(*records: RunRecord, names: str = "first second third", margin: Fraction | None = None) -> SideBySide:
+    """Some runs, each under a name."""
     runs = [report_of(one, name) for one, name in zip(records, names.split(" "), strict=False)]
-    return "".join(page_report(side_by_side(runs, margin)))
+    return side_by_side(runs, margin)
+
+
+def text_of(*records: RunRecord, full: bool = True, names: str = "first second third",
+            margin: Fraction | None = None) -> str:
+    """The text of some runs, all of it or what comes first."""
+    return "".join(text_report(side_of(*records, names=names, margin=margin), is_full=full))
+
+
+def markdown_of(*records: RunRecord, names: str = "first second third", margin: Fraction | None = None) -> str:
+    """Their Markdown."""
+    return "".join(markdown_report(side_of(*records, names=names, margin=margin)))
+
+
+def page_of(*records: RunRecord, names: str = "first second third", margin: Fraction | None = None) -> str:
+    """Their page."""
+    return "".join(page_report(side_of(*records, names=names, margin=margin)))
+
+
+def without_pictures(page: str) -> str:
+    """The markup of a page without what only makes it look good."""
+    body = re.sub(r"<svg[^>]*>.*?</svg>", "", page.split("<h1>")[1], flags=re.DOTALL)
+    body = re.sub(r"<(colgroup|figure)>.*?</\1>\n?|<wbr>", "", body, flags=re.DOTALL)
+    return re.sub(r' (?:class|scope|role|tabindex|aria-[a-z]+)="[^"]*"', "", body)
+
+
+def flat(text: str) -> str:
+    """A text on one line, without what Markdown adds to words."""
+    return " ".join(re.sub(r"<!-- -->|[\\`*]", "", text.replace("\u00a0", " ")).split())
+
+
+def every_format(*records: RunRecord, names: str = "first second third") -> dict[str, str]:
+    """All that text, Markdown and page say of some runs, each on one line, by format."""
+    return {"text": flat(text_of(*records, names=names)), "Markdown": flat(markdown_of(*records, names=names)),
+            "page": flat(Outline(page_of(*records, names=names)).text)}
 
 
 def tagged(marks: Mapping[str, str] = CASES) -> RunRecord:

@@ -39,8 +39,8 @@ class FirstScreen(Workflow):
         (self.folder / "fails").write_text("\n".join(cells), encoding="utf-8")
 
     def test_the_most_frequent_error_is_told_in_one_line(self) -> None:
-        for failing, words in ((self.every_cell(2), "\n  most frequent error: ServerError in 6 of 6: gone\\naway\n"),
-                               (self.every_cell(1), "\n  most frequent error: ServerError in 3 of 6: gone\\naway\n"),
+        for failing, words in ((self.every_cell(2), "\nmost frequent error: ServerError in 6 of 6: gone\\naway\n"),
+                               (self.every_cell(1), "\nmost frequent error: ServerError in 3 of 6: gone\\naway\n"),
                                ([], None)):
             with self.subTest(words=words):
                 shutil.rmtree(self.folder / "recorded", ignore_errors=True)
@@ -74,7 +74,7 @@ class FirstScreen(Workflow):
                 shutil.rmtree(self.folder / "recorded", ignore_errors=True)
                 told = self.well(f"{RUN} --trials 4 --limit {limit}")
                 self.assertIn(judged, self.well(self.offered(told, what)))
-                self.assertIn("Does ", self.well(self.offered(told, "report")))
+                self.assertIn("Result ", self.well(self.offered(told, "report")))
 
     def test_a_run_that_had_hardly_begun_is_judged_in_its_first_round_from_its_log(self) -> None:
         told = self.well(f"{RUN} --trials 100000 --limit 4")

@@ -9,12 +9,11 @@ import unittest
 from dataclasses import replace
 from unittest.mock import patch
 
-from benchkit.reports.text import text_report
-from benchkit.reports.text_case import case_text
-
+from benchkit.reports.documents import case_report
 from benchkit.reports.report_json import report_bytes
 from benchkit.reports.run_report import report_of
 from tests.commands import PYTHON, ROOT, Told
+from tests.page_runs import text_of
 from tests.report_command import ReportCommandTest, call
 from tests.reports_samples import WORKED_SUITE, record
 
@@ -28,14 +27,15 @@ class Terminal(io.StringIO):
 
 class WhatItShows(ReportCommandTest):
     def test_the_text_goes_to_stdout_and_nothing_else_anywhere(self) -> None:
-        done = call(self.run_file)
-        self.assertEqual((done.code, done.stderr), (0, ""))
-        self.assertEqual(done.stdout, text_report([report_of(record(WORKED_SUITE), "worked")]))
+        for flags, full in (((), False), (("--full",), True)):
+            done = call(self.run_file, *flags)
+            self.assertEqual((done.code, done.stderr), (0, ""))
+            self.assertEqual(done.stdout, text_of(record(WORKED_SUITE), full=full, names="worked"))
         self.assertEqual([path.name for path in self.folder.iterdir()], ["worked.json"])
 
     def test_several_runs_are_reported_each(self) -> None:
         other = self.write("other", record({"A": "+-"}))
-        done = call(self.run_file, other)
+        done = call(self.run_file, other, "--full")
         self.assertEqual(done.code, 0)
         self.assertIn("== worked: toys:robot ==", done.stdout)
         self.assertIn("== other: toys:robot ==", done.stdout)
@@ -63,20 +63,20 @@ class WhatItShows(ReportCommandTest):
     def test_case_shows_all_trials_of_one_case(self) -> None:
         done = call(self.run_file, "--case", "B")
         self.assertEqual((done.code, done.stderr), (0, ""))
-        self.assertEqual(done.stdout, case_text(report_of(record(WORKED_SUITE), "worked"), "B"))
+        self.assertEqual(done.stdout, "".join(case_report([report_of(record(WORKED_SUITE), "worked")], "B")))
 
     def test_case_shows_it_in_every_run_that_has_it(self) -> None:
         other, third = self.write("other", record({"B": "+-"})), self.write("third", record({"Z": "+"}))
         done = call(self.run_file, other, third, "--case", "B")
         self.assertEqual(done.code, 0)
-        self.assertEqual(done.stdout.count("\ntrial "), 3 + 2)
+        self.assertEqual(done.stdout.count(", seed "), 3 + 2)
 
 
 class ColourOnATerminal(ReportCommandTest):
     def test_a_terminal_gets_colour_and_a_pipe_none(self) -> None:
         with patch.dict(os.environ, {"TERM": "xterm"}):
             os.environ.pop("NO_COLOR", None)
-            self.assertIn("\x1b[1mDoes", call(self.run_file, stdout=Terminal()).stdout)
+            self.assertIn("\x1b[1mResult", call(self.run_file, stdout=Terminal()).stdout)
             self.assertNotIn("\x1b", call(self.run_file).stdout)
 
     def test_no_color_and_a_dumb_terminal_are_respected(self) -> None:
@@ -144,12 +144,12 @@ class AsAProgram(ReportCommandTest):
     def test_it_runs_from_any_folder(self) -> None:
         done = self.start("worked.json", cwd=self.folder)
         self.assertEqual((done.code, done.stderr), (0, ""))
-        self.assertTrue(done.stdout.startswith("Does     1 of 4 cases pass every time"))
+        self.assertTrue(done.stdout.startswith("System      toys:robot\nResult      5 of 7 judged tries passed"))
 
     def test_help_names_every_flag(self) -> None:
         done = self.start("--help")
         self.assertEqual((done.code, done.stderr), (0, ""))
-        for flag in ("RUN", "--out", "--case", "--version", "NO_COLOR"):
+        for flag in ("RUN", "--out", "--full", "--case", "--version", "NO_COLOR"):
             self.assertIn(flag, done.stdout)
 
     def test_a_terminal_that_knows_only_ascii_gets_escapes_not_a_traceback(self) -> None:
@@ -163,7 +163,7 @@ class AsAProgram(ReportCommandTest):
     @unittest.skipIf(os.name == "nt", "there is no head to close the pipe")
     def test_a_reader_that_has_gone_is_exit_141_and_silence(self) -> None:
         path = self.write("long", record({f"case-{number:05}": "+-" for number in range(3000)}))
-        with subprocess.Popen([*PYTHON, str(ROOT / "report.py"), str(path)], stdout=subprocess.PIPE,
+        with subprocess.Popen([*PYTHON, str(ROOT / "report.py"), str(path), "--full"], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) as process:
             assert process.stdout is not None
             assert process.stderr is not None

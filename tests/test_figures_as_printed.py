@@ -29,10 +29,10 @@ FORMATS = ("out", "html", "markdown", "junit")
 
 class PrintedTest(ReportCommandTest):
     def printed(self, *runs: RunRecord, flags: tuple[str, ...] = ()) -> dict[str, str]:
-        """What report.py writes about runs, by format, with character references read; stdout is `text`."""
+        """All that report.py writes about runs, by format, with character references read; stdout is `text`."""
         paths = [self.write(f"run{number}", run) for number, run in enumerate(runs)]
         files = {name: self.folder / f"report.{name}" for name in FORMATS}
-        told = call(*paths, *flags, *(part for name, path in files.items() for part in (f"--{name}", path)))
+        told = call(*paths, "--full", *flags, *(part for name, path in files.items() for part in (f"--{name}", path)))
         self.assertEqual((0, len(files)), (told.code, told.stderr.count("written: ")), told.stderr)
         return {"text": told.stdout,
                 **{name: html.unescape(path.read_text(encoding="utf-8")) for name, path in files.items()}}
@@ -205,7 +205,7 @@ class WhatNobodyTold(PrintedTest):
         page = self.printed(record(WORKED_SUITE), record(WORKED_SUITE, {"temperature": 0.5}))["html"]
         self.assertNotIn("0 of 1<", page)
         self.assertNotIn("0/1", page)
-        self.assertEqual(4, page.count("0 of 1, 2 unknown<"))
+        self.assertEqual(6, page.count("0 of 1, 2 unknown<"))
 
     def test_a_tag_says_how_many_of_its_trials_are_unknown(self) -> None:
         of = record({"A": "+nn"})

@@ -16,11 +16,6 @@ from pathlib import Path
 from typing import ClassVar
 from unittest import mock
 
-from benchkit.reports.markdown import markdown_report
-from benchkit.reports.page import page_report
-from benchkit.reports.text import text_report
-from benchkit.reports.text_case import case_text
-
 from benchkit.basics.texts import shown
 from benchkit.boards.board_document import board_document, screen_of
 from benchkit.recordings.run_record import RunRecord
@@ -28,6 +23,7 @@ from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import as_markdown
 from benchkit.render.as_text import as_text
 from benchkit.reports.comparison import side_by_side
+from benchkit.reports.documents import case_report, markdown_report, page_report, text_report
 from benchkit.reports.junit import junit_report
 from benchkit.reports.run_report import RunReport, report_of
 from benchkit.reports.trials_csv import trials_csv
@@ -161,8 +157,9 @@ class AsText(unittest.TestCase):
         self.assertEqual([], [text for text in CORPUS if text not in outputs and text.removeprefix("'") not in outputs])
 
     def test_a_terminal_is_sent_nothing_but_letters_and_line_ends(self) -> None:
-        texts = [text_report(self.runs, side=side_by_side(self.runs)),
-                 *(case_text(self.runs[0], case.id) for case in self.record.cases)]
+        side = side_by_side(self.runs)
+        texts = ["".join(text_report(side)), "".join(text_report(side, is_full=True)),
+                 *("".join(case_report(self.runs, case.id)) for case in self.record.cases)]
         for text in (*TERMINALS, *SCRIPTS[-6:]):
             with mock.patch("tests.sample_board.HOSTILE", (text,) * 12):
                 texts.append("".join(as_text(screen_of(sample_board(), [text]))))

@@ -106,7 +106,7 @@ GOLDENS: Sequence[tuple[Block, str, str, str]] = (
      "- **Result:** 7 of 9\n- **Incomplete:** none of `x`\n\n",
      '<dl class="facts"><dt>Result</dt><dd>7 of 9</dd><dt>Incomplete</dt><dd>none of <code>x</code></dd></dl>\n'),
     (Figures([Figure("41.7 %", "pass^1", "95 %: 9 to 83")]),
-     "pass^1  41.7 % 95 %: 9 to 83\n", "- **41.7 %** pass^1 (95 %: 9 to 83)\n\n",
+     "pass^1  41.7 %; 95 %: 9 to 83\n", "- **41.7 %** pass^1 (95 %: 9 to 83)\n\n",
      '<dl class="figures"><div class="figure plain"><dt>pass^1</dt>'),
     (CASES,
      "case  passed %  trials\na         16.7  +-\nand 2 more cases\n",

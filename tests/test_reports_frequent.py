@@ -5,15 +5,11 @@ import unittest
 from collections import Counter
 from unittest.mock import patch
 
-from benchkit.reports.markdown import markdown_report
-from benchkit.reports.text import text_report
-
 from benchkit.basics.values import ErrorFacts
 from benchkit.recordings.run_record import RunRecord
-from benchkit.reports.comparison import side_by_side
 from benchkit.reports.failures import MANY_REASONS, MOST_KEPT, Frequent
 from benchkit.reports.run_report import report_of
-from tests.page_runs import Outline, page_of
+from tests.page_runs import every_format
 from tests.reports_samples import record, with_results
 
 
@@ -65,9 +61,8 @@ class WhatIsSaid(unittest.TestCase):
             with self.subTest(trials=trials):
                 run = explained(trials)
                 report = report_of(run, "first")
-                for text in (" ".join(text_report([report]).split()), Outline(page_of(run)).text,
-                             "".join(markdown_report(side_by_side([report])))):
-                    self.assertEqual(MANY_REASONS[1:] in text, is_said)
+                for name, text in every_format(run).items():
+                    self.assertEqual(MANY_REASONS[1:] in text, is_said, name)
                 self.assertEqual((report.failures.reasons[0].text, report.failures.reasons[0].count),
                                  ("the usual", trials // 2))
 

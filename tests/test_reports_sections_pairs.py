@@ -27,7 +27,7 @@ from benchkit.reports.verdicts import Finding, title_of, verdict_of
 from tests.comparison_samples import BETTER, WORSE, run_of, two_of, with_outputs
 from tests.hostile_run import HOSTILE, hostile_record
 from tests.markdown_tables import tables, without_code
-from tests.page_runs import Outline
+from tests.page_runs import Outline, without_pictures
 from tests.reports_samples import changed, record
 
 GOLDENS = Path(__file__).resolve().parent / "goldens"
@@ -90,20 +90,13 @@ def told(pattern: str, shown: str) -> int:
     return int(found[1].replace(",", "")) if found else 0
 
 
-def page_without_pictures(side: SideBySide) -> str:
-    """The markup of a page without what only makes it look good."""
-    body = re.sub(r"<svg[^>]*>.*?</svg>", "", page(side, lambda run, case: f"run-{run + 1}-{case}"), flags=re.DOTALL)
-    body = re.sub(r"<(colgroup|figure)>.*?</\1>\n?|<wbr>", "", body, flags=re.DOTALL)
-    return re.sub(r' (?:class|scope|role|tabindex|aria-[a-z]+)="[^"]*"', "", body.split("<h1>")[1])
-
-
 def kept_texts() -> dict[str, str]:
     """Whole texts, by the names of their files."""
     fallen = {**dict.fromkeys("abcdef", "++-"), **dict.fromkeys("ghij", "+++")}
     side, base = three_runs(), dict.fromkeys("abcdefghij", "+++")
     return {
         "pairs.txt": text(side, full=False), "pairs-full.txt": text(side), "pairs.md": markdown(side),
-        "pairs.html": page_without_pictures(side),
+        "pairs.html": without_pictures(page(side, lambda run, case: f"run-{run + 1}-{case}")),
         "gate.txt": "\n".join((
             gate(base, {**fallen, "j": "++n", "k": "+++"}, GateRules(strict=True)),
             gate({**base, "gone": "+++"}, {**base, "a": "---"}, GateRules()),

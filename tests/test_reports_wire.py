@@ -118,9 +118,9 @@ class TheBytes(unittest.TestCase):
 
     def test_they_are_the_same_under_any_hash_seed_and_locale(self) -> None:
         program = ("import sys; from tests.reports_samples import *; from tests.test_reports_wire import *\n"
-                   "from benchkit.reports.text import text_report\n"
+                   "from tests.page_runs import text_of\n"
                    "report = report_of(sample(), 'sample')\n"
-                   "sys.stdout.buffer.write(report_bytes([report]) + text_report([report]).encode())")
+                   "sys.stdout.buffer.write(report_bytes([report]) + text_of(sample()).encode())")
         outputs = set()
         for seed, language in (("0", "C"), ("1", "C.UTF-8"), ("77", "tr_TR.UTF-8")):
             environment = {**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": language, "PYTHONDONTWRITEBYTECODE": "1"}

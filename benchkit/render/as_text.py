@@ -56,7 +56,7 @@ from benchkit.render.paint import NO_PAINT, Paint
 LONGEST_COMMAND = 1000
 MOST_BESIDE = 12
 """Lines of texts beside each other; the whole of them is in other places."""
-_APART = (Table, Beside, Verbatim, Callout, Fold, Section, Heading, Chart)
+_APART = (Table, Figures, Beside, Verbatim, Callout, Fold, Section, Heading, Chart)
 """An empty line stands around these, except where a quiet paragraph stands beside them."""
 
 
@@ -111,7 +111,7 @@ class TextRenderer:
 
     @_block.register
     def _figures(self, block: Figures, indent: str) -> Iterator[str]:
-        return self._labelled([(one.name, f"{one.value} {one.below}".strip()) for one in block.items], indent)
+        return self._labelled([(one.name, one.value + (f"; {one.below}" if one.below else "")) for one in block.items], indent)
 
     @_block.register
     def _callout(self, block: Callout, indent: str) -> Iterator[str]:

@@ -79,6 +79,6 @@ def footer(labels: Sequence[str]) -> Spans:
     """How a report was made, by which kit, from what."""
     names: list[Span] = [Code(label) for label in labels[:MOST_NAMED]]
     more = f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else ""
-    records = "record" if len(labels) == 1 else "records"
+    records, give = ("record", "gives") if len(labels) == 1 else ("records", "give")
     return (f"Made by report.py, kit {VERSION}, from the run {records} ", *listed(names), f"{more} alone: the same "
-            f"{records} give the same bytes. ", Code("python3 report.py RUN --case ID"), " shows every output.")
+            f"{records} {give} the same bytes. ", Code("python3 report.py RUN --case ID"), " shows every output.")

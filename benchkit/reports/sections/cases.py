@@ -39,7 +39,7 @@ from benchkit.reports.figures import each_by_itself, percent, spread
 from benchkit.reports.outputs import OutputPair, expected_line, field_differences, output_pair, parted
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.sections.anchors import MOST_ROWS, NOWHERE, Anchors, by_trouble, has_marks
-from benchkit.reports.tally import CaseRow, in_state, main_failure, never_passed, passed_cell
+from benchkit.reports.tally import CaseRow, in_state, main_failure, never_passed, passed_cell, state_words
 from benchkit.statistics.estimators import State
 
 FEW_BARS = 30
@@ -58,9 +58,9 @@ _VERDICTS = {"pass": Tone.PASS, "fail": Tone.FAIL}
 
 
 def state_mark(row: CaseRow) -> Mark:
-    """The state of a case; one with tries left that all went one way so far is open, not flaky."""
+    """The state of a case."""
     tone = _TONES.get(row.state, Tone.PASS if row.passed else Tone.FAIL)
-    return Mark("open" if row.state is State.POSSIBLY_FLAKY else str(row.state), tone)
+    return Mark(state_words(row.state), tone)
 
 
 def verdict_mark(result: Result, small: bool = False, to: str = "") -> Mark:

@@ -34,7 +34,7 @@ from benchkit.reports.figures import points
 from benchkit.reports.paired_cases import CaseDifference, Outcome
 from benchkit.reports.sections.lead import warning_blocks
 from benchkit.reports.sections.pair_numbers import MOST_NAMED, cut_short, number_blocks
-from benchkit.reports.tally import passed_cell
+from benchkit.reports.tally import passed_cell, state_words
 from benchkit.reports.verdicts import LONGEST_LABEL, Finding, verdict_of
 
 CaseAnchor: TypeAlias = Callable[[int, str], str]
@@ -122,8 +122,8 @@ def _sides(case: CaseDifference, pair: Pair, case_anchor: CaseAnchor) -> tuple[L
 
 
 def _states(case: CaseDifference) -> Cell:
-    was, now = case.base.state, case.candidate.state
-    return str(now) if was == now else f"{was} -> {now}"
+    was, now = state_words(case.base.state), state_words(case.candidate.state)
+    return now if was == now else f"{was} -> {now}"
 
 
 def _unchanged(pair: Pair, found: Comparison, case_anchor: CaseAnchor, most_tied: int) -> Iterator[Block]:

@@ -83,8 +83,8 @@ def rate_blocks(run: RunReport) -> Iterator[Block]:
     is_open = run.coverage.completed < run.coverage.planned
     explained = (f"Mean over {count_of(run.coverage.cases, 'case')}. 95 %: interval for other such cases. "
                  f"se: standard error of a re-run of these cases{error_words(_metrics(every))}.")
-    ranges = (" Ranges: incomplete trials taken as failed to taken as passed; completed-only: left out, over the cases "
-              "done." if is_open else "")
+    ranges = (" Ranges: incomplete trials taken as failed to taken as passed; done: left out (completed-only), over the "
+              "cases done." if is_open else "")
     yield quiet(explained + ranges, detail=Detail.MORE)
 
 
@@ -110,8 +110,9 @@ def _table(run: RunReport, caption: str, suite: Sequence[SuiteAtK], detail: Deta
 
 
 def _metric_columns(group: str, is_open: bool, is_short: bool) -> list[Column]:
-    titles = ["%", *(["completed-only"] if is_open else []), "95 %", *([] if is_short else ["se"])]
-    return [number_column(title, group) for title in titles]
+    done = [number_column("done", group, "completed-only: incomplete trials left out")] if is_open else []
+    error = [] if is_short else [number_column("se", group, "standard error of a re-run", Detail.MORE)]
+    return [number_column("%", group), *done, number_column("95 %", group), *error]
 
 
 def _cells(metric: SuiteMetric, is_open: bool, is_short: bool) -> list[Cell]:
