@@ -23,7 +23,7 @@ from benchkit.render.paint import Paint
 from benchkit.reports.documents import case_report, run_sections
 from benchkit.reports.outputs import (
     FieldDifference,
-    Limits,
+    OutcomeLimits,
     Parted,
     answer_groups,
     field_differences,
@@ -298,7 +298,7 @@ class OutcomesOfACase(unittest.TestCase):
     def test_of_many_the_first_outcomes_trials_and_ranges_are_kept(self) -> None:
         trials = [replace(result("A", trial, mark), output=output) for trial, (mark, output) in enumerate(
             [("-", "a"), ("-", "b"), ("+", "c"), ("-", "a"), ("-", "a"), ("+", "d"), ("-", "a"), ("-", "b")], 1)]
-        groups = answer_groups(trials, Limits({"pass": 1, "fail": 1, "incomplete": 1}, trials=2, ranges=2))
+        groups = answer_groups(trials, OutcomeLimits({"pass": 1, "fail": 1, "incomplete": 1}, trials=2, ranges=2))
         self.assertEqual([(group.first.output, group.size, group.numbers) for group in groups],
                          [("a", 4, "1, 4-5 and 1 more range"), ("c", 1, "3")])
         self.assertEqual([one.trial for one in groups[0].trials], [1, 4])

@@ -62,7 +62,7 @@ def measures_of(result: Result) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class OutcomeLimits:
     """How much is kept of a case: outcomes by verdict, and of each outcome trials and ranges of their numbers."""
 
     outcomes: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(VERDICTS, sys.maxsize))
@@ -70,11 +70,11 @@ class Limits:
     ranges: int = sys.maxsize
 
 
-EVERYTHING = Limits()
+EVERYTHING = OutcomeLimits()
 
 
 @dataclass(frozen=True, slots=True)
-class TrialFacts:
+class GroupedTrial:
     """A trial of a group: its number, its seed, and what was measured of it."""
 
     trial: int
@@ -92,15 +92,15 @@ class AnswerGroup:
     first: Result
     size: int
     numbers: str
-    trials: tuple[TrialFacts, ...]
+    trials: tuple[GroupedTrial, ...]
 
 
-def answer_groups(results: Iterable[Result], limits: Limits = EVERYTHING) -> tuple[AnswerGroup, ...]:
+def answer_groups(results: Iterable[Result], limits: OutcomeLimits = EVERYTHING) -> tuple[AnswerGroup, ...]:
     """The trials of a case by outcome, in the order of their first ones.
 
     A check is a pure function of a case and an output, so equal outputs have equal verdicts, checks and explanations.
     """
-    groups: dict[Hashable, tuple[Result, array[int], list[TrialFacts]]] = {}
+    groups: dict[Hashable, tuple[Result, array[int], list[GroupedTrial]]] = {}
     left = dict(limits.outcomes)
     for result in results:
         outcome = result.verdict, result.output, result.finish, result.reasoning, result.error
@@ -111,7 +111,7 @@ def answer_groups(results: Iterable[Result], limits: Limits = EVERYTHING) -> tup
             _, numbers, trials = groups[outcome]
             numbers.append(result.trial)
             if len(trials) < limits.trials:
-                trials.append(TrialFacts(result.trial, result.seed, tuple(measures_of(result))))
+                trials.append(GroupedTrial(result.trial, result.seed, tuple(measures_of(result))))
     return tuple(AnswerGroup(first, len(numbers), ranges_of(numbers, limits.ranges), tuple(trials))
                  for first, numbers, trials in groups.values())
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from benchkit.basics.values import ErrorFacts
 from benchkit.pages.escaping import html_text
 from benchkit.recordings.run_record import Result
-from benchkit.reports.outputs import AnswerGroup, Limits, answer_groups, value_text
+from benchkit.reports.outputs import AnswerGroup, OutcomeLimits, answer_groups, value_text
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.tally import CaseRow
 from benchkit.statistics.estimators import State
@@ -22,8 +22,8 @@ MOST_WHOLE = 10_000
 MOST_ROWS = 2_000
 MOST_DETAILED = 1_000
 """Cases with details on such a page, in all its runs."""
-TROUBLED, TROUBLED_AND_COUNTED = (Limits({"fail": 3, "incomplete": 1, "pass": 1}),
-                                  Limits({"fail": 3, "incomplete": 1, "pass": 1}, 5, 20))
+TROUBLED, TROUBLED_AND_COUNTED = (OutcomeLimits({"fail": 3, "incomplete": 1, "pass": 1}),
+                                  OutcomeLimits({"fail": 3, "incomplete": 1, "pass": 1}, 5, 20))
 """What is kept of such a case; also of single trials where they have no marks."""
 TEXT_BYTES = 3_500_000
 """All texts of models and cases on a page, as they are written; markup needs as much again."""
@@ -84,7 +84,7 @@ def anchors_of(runs: Sequence[RunReport]) -> tuple[Anchors, ...]:
 
 
 def _all_cases(run: RunReport) -> dict[int, DetailedCase]:
-    return {place: _detailed(run, place, Limits()) for place in sorted(by_trouble(run.cases)[:MOST_ROWS])}
+    return {place: _detailed(run, place, OutcomeLimits()) for place in sorted(by_trouble(run.cases)[:MOST_ROWS])}
 
 
 def _troubled_cases(run: RunReport, most: int) -> dict[int, DetailedCase]:
@@ -97,7 +97,7 @@ def _is_troubled(row: CaseRow) -> bool:
     return row.passed < row.n or row.state is State.POSSIBLY_FLAKY
 
 
-def _detailed(run: RunReport, place: int, limits: Limits) -> DetailedCase:
+def _detailed(run: RunReport, place: int, limits: OutcomeLimits) -> DetailedCase:
     groups = answer_groups(run.record.results_of(place), limits)
     trials = {one.trial: group.first.trial for group in groups for one in group.trials}
     return DetailedCase(groups, trials, run.record.trials - sum(group.size for group in groups))
