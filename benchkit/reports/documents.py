@@ -38,7 +38,8 @@ def document_of(side: SideBySide, anchors: Sequence[Anchors] = ()) -> Document:
                                      lambda run, case: places[run].case(indices[run][case]))]
     sections += [Section(f"run-{number + 1}-all", _title(side, number), partial(_whole_run, run, places[number]),
                          is_part=True) for number, run in enumerate(side.runs)]
-    return Document((f"{len(prefix)} runs: ", *named, more), lambda: lead_of_several(side), sections, footer(side.labels))
+    title = f"{len(prefix)} runs: ", *named, more
+    return Document(title, lambda: lead_of_several(side), sections, footer(side.labels))
 
 
 def _title(side: SideBySide, place: int) -> Spans:
