@@ -14,22 +14,27 @@ from benchkit.recordings.pieces import SessionFacts
 from benchkit.recordings.run_record import RunRecord
 from benchkit.render.as_markdown import COMMENT
 from benchkit.render.columns import WIDTH, width_of
-from benchkit.render.document import plain
 from benchkit.reports.documents import case_report, first_screen
 from benchkit.reports.run_report import report_of
-from benchkit.reports.sections.lead import headline
 from tests.hostile_run import HOSTILE, hostile_record
 from tests.markdown_tables import Table, tables, without_code
-from tests.page_runs import CASES, Outline, every_format, flat, markdown_of, other, page_of, tagged, text_of, worked
+from tests.page_runs import (
+    CASES,
+    Outline,
+    every_format,
+    flat,
+    markdown_of,
+    other,
+    page_of,
+    tagged,
+    text_of,
+    told_first,
+    worked,
+)
 from tests.reports_samples import SESSION, WORKED_SUITE, case, changed, record, result, with_results
 
 UNSEEN = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 """What no format holds; a page holds tabs."""
-
-
-def told_first(of: RunRecord) -> dict[str, str]:
-    """The headline of a run, by its labels."""
-    return {label: plain(spans) for label, spans in headline(report_of(of, "run")).pairs}
 
 
 def table_with(text: str, title: str) -> Table:
