@@ -72,7 +72,7 @@ def rate_blocks(run: RunReport) -> Iterator[Block]:
         yield words("There are no cases.")
         return
     if len(run.suite) > 1:
-        yield Chart(_curves(run))
+        yield Chart(_curves(run), f"In the picture, {OPEN_BANDS}." if run.totals.incomplete else "")
     every = shown_ks(run.suite, EVERY_K)
     shown = every if len(every) <= FEW_K else shown_ks(run.suite)
     yield _table(run, "How often one try, any of k and all of k pass", shown)
