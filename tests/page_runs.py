@@ -8,9 +8,11 @@ from fractions import Fraction
 from html.parser import HTMLParser
 
 from benchkit.recordings.run_record import RunRecord
+from benchkit.render.document import made, plain
 from benchkit.reports.comparison import SideBySide, side_by_side
 from benchkit.reports.documents import markdown_report, page_report, text_report
 from benchkit.reports.run_report import report_of
+from benchkit.reports.sections.lead import headline
 from tests.hostile_run import hostile_record
 from tests.reports_samples import WORKED_SUITE, case, record
 
@@ -57,6 +59,11 @@ def every_format(*records: RunRecord, names: str = "first second third") -> dict
     """All that text, Markdown and page say of some runs, each on one line, by format."""
     return {"text": flat(text_of(*records, names=names)), "Markdown": flat(markdown_of(*records, names=names)),
             "page": flat(Outline(page_of(*records, names=names)).text)}
+
+
+def told_first(of: RunRecord) -> dict[str, str]:
+    """The headline of a run, by its labels."""
+    return {label: plain(spans) for label, spans in made(headline(report_of(of, "run")).pairs)}
 
 
 def tagged(marks: Mapping[str, str] = CASES) -> RunRecord:

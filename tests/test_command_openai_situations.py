@@ -133,7 +133,7 @@ class Situations(Workflow):
                         self.assertIn(one.words, trial["error"]["message"])
                     else:
                         self.assertEqual(trial.get("output"), one.output, trial)
-                judged = "Incomplete  2 of 2 planned trials" if one.output is None else "all 2 planned trials were judged"
+                judged = "2 of 2 planned trials (" if one.output is None else "all 2 planned trials were judged"
                 self.assertIn(judged, self.stdout)
 
     def test_busy_inside_a_200_is_asked_again(self) -> None:

@@ -82,7 +82,7 @@ class WhatItWrites(CommandTest):
         other = self.write("other", record(dict.fromkeys(WORKED_SUITE, "+++")))
         self.assertEqual(call(self.run_file, other, "--margin", "0.05", *self.flags()).code, 0)
         text = self.outputs["--markdown"].read_text(encoding="utf-8")
-        self.assertTrue(text.startswith("## 2 runs: worked, other\n"))
+        self.assertTrue(text.startswith("## 2 runs: `worked`, `other`\n"))
         self.assertIn("not shown to be the same within 5.0 points", text)
 
     def test_no_folder_stands_in_any_file(self) -> None:

@@ -11,15 +11,16 @@ from math import comb
 from typing import Any
 
 import outputs_digest
-from benchkit.basics.texts import as_given, distance, percent
+from benchkit.basics.texts import as_given, distance, percent, percent_in_words
 from benchkit.basics.values import Usage
 from benchkit.boards.board_document import board_document
 from benchkit.recordings.run_record import RunRecord
 from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import as_markdown
-from benchkit.reports.figures import per_second, probability
+from benchkit.reports.figures import latency, number, of, per_second, probability, seconds, share, spread
 from benchkit.statistics.estimators import figure, probability_figure
 from benchkit.statistics.lattice_sums import About
+from benchkit.statistics.percentiles import Latency
 from tests.report_command import ReportCommandTest, call
 from tests.reports_samples import WORKED_SUITE, case, changed, record
 from tests.sample_board import sample_board
@@ -84,12 +85,35 @@ class NearlyAllAndNearlyNone(PrintedTest):
             outputs_digest.in_brackets(share) for share in shares])
 
     def test_a_share_beside_a_limit_stands_on_its_side_of_it(self) -> None:
-        for share, limit, text in ((Fraction(7501, 10000), 0.75, "75.01"), (Fraction(3, 4), 0.75, "75.0"),
-                                   (0.7, 0.7, "70.0"), (Fraction(2, 3), 0.667, "66.67")):
+        for passed, limit, text in ((Fraction(7501, 10000), 0.75, "75.01"), (Fraction(3, 4), 0.75, "75.0"),
+                                    (0.7, 0.7, "70.0"), (Fraction(2, 3), 0.667, "66.67")):
             with self.subTest(text=text):
-                self.assertEqual(text, percent(share, limit))
+                self.assertEqual(text, percent(passed, limit))
         self.assertEqual(("5.04", "5.0"), (distance(0.0504, Fraction(1, 20)), distance(0.0504)))
         self.assertEqual(("5.0", "0.04", "70.0"), (as_given(Fraction(1, 20)), as_given(0.0004), as_given(0.7)))
+
+    def test_only_all_reads_100_and_only_none_reads_0_and_ties_go_to_even(self) -> None:
+        for value, text, words in (
+                (Fraction(99999, 10**5), ">99.9", "more than 99.9 %"), (Fraction(1, 10**5), "<0.1", "less than 0.1 %"),
+                (Fraction(9, 10) ** 5000, "<0.1", "less than 0.1 %"), (Fraction(5, 10000), "<0.1", "less than 0.1 %"),
+                (Fraction(6, 10000), "0.1", "0.1 %"), (Fraction(15, 10000), "0.2", "0.2 %"),
+                (Fraction(25, 10000), "0.2", "0.2 %"), (Fraction(35, 10000), "0.4", "0.4 %"),
+                (Fraction(2, 3), "66.7", "66.7 %"), (Fraction(0), "0.0", "0.0 %"), (Fraction(1), "100.0", "100.0 %"),
+                (0.9993, "99.9", "99.9 %"), (0.5, "50.0", "50.0 %")):
+            with self.subTest(value=value):
+                self.assertEqual((text, words), (percent(value), percent_in_words(value)))
+
+    def test_figures_have_their_denominators_thousands_and_the_digits_that_matter(self) -> None:
+        self.assertEqual(("7 of 10", "12 of 30,000", "30,000 of 30,000 (100.0 %)", "7 of 12 (58.3 %)", "0 of 0"), (
+            of(7, 10), of(12, 30_000), share(30_000, 30_000), share(7, 12), share(0, 0)))
+        self.assertEqual(("n/a", "11.0 to 97.8", "n/a", "1,234,567"), (
+            percent(None), spread(0.11, 0.9775), spread(None, None), number(1234567)))
+        self.assertEqual(("> 120", "1.50", "n/a"), (
+            latency(Latency(120.0, censored=True)), latency(Latency(1.5)), latency(None)))
+        for value, text in ((None, "n/a"), (0.0, "0.000"), (0.000012, "0.000012"), (0.0123, "0.012"), (1.0, "1.00"),
+                            (99.994, "99.99"), (120.0, "120"), (1234.5, "1234")):
+            with self.subTest(seconds=value):
+                self.assertEqual(text, seconds(value))
 
     def test_a_slow_model_has_a_speed(self) -> None:
         self.assertEqual(["0.04", "0.3", "41.2", "0.0", "n/a"], [
@@ -134,7 +158,8 @@ class Probabilities(PrintedTest):
         shown = f"about {found['sign_flip']['p']:.3g}"
         for name, words in (
                 ("text", (f"{shown} by sign-flip", f"{shown} by the sign test", f"p {shown}, permuting the labels")),
-                ("markdown", (f"p: {shown} by sign-flip", f"{shown} by the sign test", f"within-case p {shown}")),
+                ("markdown", (f"p:** {shown} by sign-flip", f"{shown} by the sign test",
+                              f"p {shown}, permuting the labels")),
                 ("html", (f"p {shown}", f"{shown} by the sign test"))):
             text = " ".join(printed[name].replace("\u00a0", " ").replace("\\", "").split())
             for one in (*words, "(about: a normal approximation, never below 1e-06)"):

@@ -8,11 +8,12 @@ from benchkit.basics.values import ErrorFacts, Usage
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.anomalies import Rounds
 from benchkit.reports.figures import spread
-from benchkit.reports.run_report import headline_of, report_of
+from benchkit.reports.run_report import report_of
 from benchkit.reports.tally import tally_of
 from benchkit.reports.warnings import ReportWarning, session_differences, temperature_of
 from benchkit.statistics.estimators import State
 from benchkit.statistics.intervals import anytime
+from tests.page_runs import told_first
 from tests.reports_samples import SESSION, WORKED_SUITE, changed, record, result
 
 WARM = {"options": {"temperature": 1.0}}
@@ -168,7 +169,7 @@ class CasesThatNeverPass(unittest.TestCase):
                 text = warnings(record(marks)).get("never-passed", "0 cases")
                 self.assertEqual(never, int(text.split()[0]))
                 if len(marks["A"]) > 1:
-                    self.assertIn(f" {never} never", headline_of(run).does)
+                    self.assertIn(f" {never} never", told_first(record(marks))["Result"])
 
     def test_the_first_ids_are_named_and_the_others_counted(self) -> None:
         text = warnings(record({f"case-{number}": "--" for number in range(7)}))["never-passed"]

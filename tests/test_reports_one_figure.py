@@ -7,20 +7,16 @@ import unittest
 from dataclasses import replace
 from fractions import Fraction
 
-from benchkit.reports.markdown import markdown_report
-from benchkit.reports.page_rates import curve_points
-from benchkit.reports.text import first_screen, text_report
-from benchkit.reports.text_pairs import side_by_side_text
-
-from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.comparison import side_by_side
+from benchkit.reports.documents import first_screen
 from benchkit.reports.figures import completed_of_all, rate
 from benchkit.reports.junit import junit_report
-from benchkit.reports.run_report import RunReport, headline_of, report_of
+from benchkit.reports.run_report import RunReport, report_of
+from benchkit.reports.sections.rates import curve_points
 from benchkit.reports.verdicts import verdict_of
 from benchkit.statistics.suites import SuiteMetric
 from tests.markdown_tables import Table, tables
-from tests.page_runs import page_of
+from tests.page_runs import markdown_of, page_of, text_of, told_first
 from tests.reports_samples import record
 
 EXACT = {"A": "+++", "B": "---", "C": "---", "D": "---", "E": "-nn", "F": "-nn"}
@@ -59,20 +55,16 @@ class TheFigure(unittest.TestCase):
 class EveryRenderer(unittest.TestCase):
     def shown(self, marks: dict[str, str]) -> dict[str, str]:
         """pass^3 where each renderer has one figure for it."""
-        run, other = run_of(marks), run_of(marks)
-        side = side_by_side([run, other])
-        page, table = page_of(record(marks)), "".join(markdown_report(side_by_side([run])))
-        screen = next(line for line in first_screen(run).splitlines() if line.startswith("  3 "))
-        both = next(line for line in side_by_side_text(side).splitlines() if line.startswith("  run (run 1)"))
-        rows = table_with(table, "`pass^k` %").column("`pass^k` %")
-        overview = table_with("".join(markdown_report(side)), "warnings").rows[0][4]
+        of, run = record(marks), run_of(marks)
+        page, alone, both = html.unescape(page_of(of)), text_of(of, full=False), text_of(of, of, full=False)
         return {
-            "first screen": re.split(r"  +", screen.strip())[3], "side by side": re.split(r"  +", both.strip())[3],
-            "JUnit": found(r'"pass\^3 %" value="(.*?) \(95', "".join(junit_report([run]))), "Markdown": rows[-1],
-            "Markdown of several": overview,
-            "trust": found(r"all of 3 tries (.*?) %", headline_of(run).trust),
-            "card": found(r"pass\^3: all of 3 pass</dt><dd[^>]*>(?:<span[^>]*>)?(.*?)\u00a0%", html.unescape(page)),
-            "chart": found(r"At k = 3, pass@k is .*? and pass\^k (.*?) %", html.unescape(page))}
+            "first screen": cell(first_screen(run), "3", 3), "text": cell(alone, "3", 3 + ("done" in alone)),
+            "side by side": cell(both, "first", 3), "JUnit": found(r'"pass\^3 %" value="(.*?) \(95', junit(run)),
+            "Markdown": table_with(markdown_of(of), "pass^k %").column("pass^k %")[-1],
+            "Markdown of several": table_with(markdown_of(of, of), "pass^3").column("pass^3")[0],
+            "headline": found(r"pass\^3 (.*?) %", told_first(of)["Confidence"]),
+            "figure": found(r"pass\^3: all of 3 pass</dt><dd[^>]*>(?:<span[^>]*>)?(.*?)\u00a0%", page),
+            "chart": found(r"At k = 3, pass@k is .*? and pass\^k (.*?) %", page.replace("\u00a0", " "))}
 
     def test_all_say_the_exact_value_where_the_missing_trials_cannot_change_it(self) -> None:
         self.assertEqual({"16.7"}, set(self.shown(EXACT).values()), self.shown(EXACT))
@@ -81,19 +73,16 @@ class EveryRenderer(unittest.TestCase):
         self.assertEqual({"25.0 to 75.0"}, set(self.shown(OPEN).values()), self.shown(OPEN))
 
     def test_the_completed_only_value_stands_beside_them_labelled_and_with_its_cases(self) -> None:
-        table = table_with("".join(markdown_report(side_by_side([run_of(EXACT)]))), "`pass^k` %")
+        table = table_with(markdown_of(record(EXACT)), "pass^k %")
         self.assertEqual(["16.7", "25.0", "4 of 6"],
-                         [table.rows[-1][place] for place in (5, 6, 9)])
-        self.assertEqual(("completed-only", "cases done"), (table.titles[6], table.titles[9]))
-        titles, *_, last = found(r"(?s)\n( +k  worst.*?)\n\n", text_report([run_of(EXACT)])).split("\n")
-        self.assertEqual((["worst", "done", "best"], ["16.7", "25.0", "16.7"]),
-                         (titles.split()[7:10], last.split()[8:11]))
+                         [table.column(title)[-1] for title in ("pass^k %", "pass^k done", "cases done")])
+        for told in (markdown_of(record(EXACT)), " ".join(text_of(record(EXACT)).split())):
+            self.assertIn("done: left out (completed-only), over the cases done", told)
 
-    def test_a_tag_says_over_how_many_cases_its_completed_only_value_is(self) -> None:
-        text = text_report([report_of(with_tag(record(EXACT | {"E": "nnn"})), "run")])
-        self.assertRegex(text, r"tag +cases +trials passed +worst +done +best +95 % +cases done\n"
-                               r"  all +6  3 of 13 judged, 5 unknown +16\.7 +20\.0 +44\.4 .* 5 of 6\n")
-        self.assertNotIn("5 of 6", text_report([report_of(with_tag(record({"A": "++"})), "run")]))
+    def test_a_tag_has_the_range_and_counts_what_is_unknown(self) -> None:
+        tagged = replace(record(EXACT), cases=tuple(replace(one, tags=("all",)) for one in record(EXACT).cases))
+        self.assertRegex(text_of(tagged), r"tag +cases +trials passed +pass\^1 % +95 %\n"
+                                          r"  all +6  3 of 14 judged, 4 unknown +16\.7 to 38\.9 ")
 
 
 class ThePair(unittest.TestCase):
@@ -101,8 +90,6 @@ class ThePair(unittest.TestCase):
         for base, candidate, words in ((OPEN, EXACT, "of judged tries"), ({"A": "+-"}, {"A": "++"}, "of tries")):
             side = side_by_side([run_of(base), run_of(candidate)])
             self.assertIn(words, verdict_of(side, side.pairs[0]).text)
-        page = html.unescape(page_of(record(OPEN), record(EXACT)))
-        self.assertTrue(found(r"second against first</a>: ([\d.]+\s% against [\d.]+\s% of judged tries)", page))
 
 
 class TheChart(unittest.TestCase):
@@ -126,9 +113,8 @@ class TheChart(unittest.TestCase):
         points = curve_points({one.k: one.hat for one in run.suite}, run.coverage.cases)
         self.assertEqual({(None, None)}, {(point.least, point.most) for point in points})
         self.assertNotIn("darker", page_of(record({"A": "+-", "B": "++"})))
-        self.assertIn("<p class=\"quiet\">In percent", page_of(record(OPEN)))
         self.assertIn("In the picture, darker bands are what incomplete trials leave open", page_of(record(OPEN)))
-        self.assertIn("<p class=\"quiet\">Darker bands are", page_of(record(OPEN), record(OPEN)))
+        self.assertIn("In the picture, darker bands are", page_of(record(OPEN), record(OPEN)))
 
     def test_a_bar_is_drawn_over_the_range_and_told_so(self) -> None:
         bars = page_of(record(OPEN), record(OPEN)).split("<caption>Share of tries that pass, with")[1]
@@ -136,14 +122,20 @@ class TheChart(unittest.TestCase):
         self.assertEqual([True, True], [one.startswith("50.0 % to 91.7 %, interval ") for one in told[1:]], told)
 
 
+def cell(text: str, row: str, place: int) -> str:
+    """A cell of the first row of a text that begins with a word, and has so many."""
+    rows = (re.split(r"  +", line.strip()) for line in text.splitlines())
+    return next(cells[place] for cells in rows if cells[0] == row and len(cells) > place)
+
+
+def junit(run: RunReport) -> str:
+    """The JUnit file of a run."""
+    return "".join(junit_report([run]))
+
+
 def table_with(text: str, title: str) -> Table:
     """The first table that has a column with this title."""
     return next(table for table in tables(text) if title in table.titles)
-
-
-def with_tag(of: RunRecord) -> RunRecord:
-    """The run with one tag on all of its cases."""
-    return replace(of, cases=tuple(replace(one, tags=("all",)) for one in of.cases))
 
 
 def found(pattern: str, text: str) -> str:

@@ -111,7 +111,8 @@ class TextRenderer:
 
     @_block.register
     def _figures(self, block: Figures, indent: str) -> Iterator[str]:
-        return self._labelled([(one.name, one.value + (f"; {one.below}" if one.below else "")) for one in block.items], indent)
+        return self._labelled([(one.name, "; ".join(filter(None, (one.value, one.below)))) for one in block.items],
+                              indent)
 
     @_block.register
     def _callout(self, block: Callout, indent: str) -> Iterator[str]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from benchkit.basics.texts import shown_line
 from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import COMMENT, as_markdown
 from benchkit.render.as_text import as_text
-from benchkit.render.document import Block, Code, Detail, Document, Paragraph, Section, Spans
+from benchkit.render.document import Block, Code, Detail, Document, Paragraph, Section, Spans, listed
 from benchkit.render.paint import NO_PAINT, Paint
 from benchkit.reports.comparison import SideBySide
 from benchkit.reports.run_report import RunReport
@@ -32,14 +31,15 @@ def document_of(side: SideBySide, anchors: Sequence[Anchors] = ()) -> Document:
         run = side.runs[0]
         return Document(_title(side, 0), lambda: lead_blocks(run), run_sections(run, places[0]), footer(side.labels))
     prefix = [one.prefix for one in places]
-    named = ", ".join(shown_line(label, 80) for label in side.labels[:MOST_IN_TITLE])
+    named = listed(Code(label) for label in side.labels[:MOST_IN_TITLE])
     more = f" and {len(side.labels) - MOST_IN_TITLE} more" if len(side.labels) > MOST_IN_TITLE else ""
     indices = [{case.id: place for place, case in enumerate(run.cases)} for run in side.runs]
     sections = [*comparison_sections(side, [f"run-{number}-all" for number in range(1, len(side.runs) + 1)],
                                      lambda run, case: places[run].case(indices[run][case]))]
     sections += [Section(f"run-{number + 1}-all", _title(side, number), partial(_whole_run, run, places[number]),
                          is_part=True) for number, run in enumerate(side.runs)]
-    return Document(f"{len(prefix)} runs: {named}{more}", lambda: lead_of_several(side), sections, footer(side.labels))
+    title = f"{len(prefix)} runs: ", *named, more
+    return Document(title, lambda: lead_of_several(side), sections, footer(side.labels))
 
 
 def _title(side: SideBySide, place: int) -> Spans:

@@ -102,7 +102,8 @@ def _cases(run: RunReport) -> tuple[str, ...]:
     if not coverage.completed:
         return ()
     if run.record.trials == 1:
-        return (f"; each of {count_of(coverage.cases, 'case')} was to be tried once",)
+        each = word_for(coverage.cases, "the one case", f"each of {coverage.cases:,} cases")
+        return (f"; {each} was to be tried once",)
     counts = [f"{_count(run, state):,} {words}" for state, words in (
         (State.STABLE_PASS, "passed every time"), (State.FLAKY, "sometimes"), (State.STABLE_FAIL, "never"))]
     left = _count(run, State.POSSIBLY_FLAKY) + _count(run, State.NO_DATA)

@@ -72,7 +72,7 @@ def rate_blocks(run: RunReport) -> Iterator[Block]:
         yield words("There are no cases.")
         return
     if len(run.suite) > 1:
-        yield Chart(_curves(run))
+        yield Chart(_curves(run), f"In the picture, {OPEN_BANDS}." if run.totals.incomplete else "")
     every = shown_ks(run.suite, EVERY_K)
     shown = every if len(every) <= FEW_K else shown_ks(run.suite)
     yield _table(run, "How often one try, any of k and all of k pass", shown)
@@ -83,8 +83,8 @@ def rate_blocks(run: RunReport) -> Iterator[Block]:
     is_open = run.coverage.completed < run.coverage.planned
     explained = (f"Mean over {count_of(run.coverage.cases, 'case')}. 95 %: interval for other such cases. "
                  f"se: standard error of a re-run of these cases{error_words(_metrics(every))}.")
-    ranges = (" Ranges: incomplete trials taken as failed to taken as passed; done: left out (completed-only), over the "
-              "cases done." if is_open else "")
+    ranges = (" Ranges: incomplete trials taken as failed to taken as passed; done: left out (completed-only), over "
+              "the cases done." if is_open else "")
     yield quiet(explained + ranges, detail=Detail.MORE)
 
 
@@ -106,12 +106,13 @@ def _table(run: RunReport, caption: str, suite: Sequence[SuiteAtK], detail: Deta
                *_metric_columns("pass^k", is_open, is_short), Column("cases done")]
     rows = [(f"{one.k:,}", *_cells(one.at, is_open, is_short), *_cells(one.hat, is_open, is_short),
              of(one.hat.completed_cases, run.coverage.cases)) for one in suite]
-    return Table(caption, columns, rows, detail=detail)
+    return Table(caption, columns, rows, is_titled=detail is Detail.ALL, detail=detail)
 
 
 def _metric_columns(group: str, is_open: bool, is_short: bool) -> list[Column]:
     done = [number_column("done", group, "completed-only: incomplete trials left out")] if is_open else []
-    error = [] if is_short else [number_column("se", group, "standard error of a re-run", Detail.MORE)]
+    detail = Detail.MORE if is_open else Detail.LEAD
+    error = [] if is_short else [number_column("se", group, "standard error of a re-run", detail)]
     return [number_column("%", group), *done, number_column("95 %", group), *error]
 
 
