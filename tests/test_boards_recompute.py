@@ -57,8 +57,8 @@ class OfATask(BoardCommand):
     def test_what_the_headline_is_stands_under_it(self) -> None:
         told = self.well("run jobs/tiny.toml")
         self.assertIn("Headline: the mean of the capability tracks x (1 - the share of answers that broke a hard "
-                      "gate), in percent, with its 95 % interval. The tracks are the checks of a task, each by itself: how "
-                      "often all of them hold for one answer, which bench.py calls pass^1", unfolded(told))
+                      "gate), in percent, with its 95 % interval. The tracks are the checks of a task, each by itself: "
+                      "how often all of them hold for one answer, which bench.py calls pass^1", unfolded(told))
         for name in ("board.md", "board.html"):
             self.assertIn("how often all of them hold for one answer, which bench.py calls pass^1, is another figure.",
                           (self.batch() / name).read_text(encoding="utf-8").replace("\\", ""))

@@ -49,7 +49,7 @@ class AModelOfAnotherServer(BoardCommand):
         text = (self.batch() / "board.md").read_text(encoding="utf-8").replace("\\", "")
         self.assertIn("9 of 36 cells ended without a verdict.", text)
         self.assertRegex(text, r"openai:toy.gguf: 9 of 12 \(ServerError 9\); most often: HTTP 500: .*out of memory")
-        self.assertIn("It is left open whether a model reaches the best baseline: robots:good has 100.0", text)
+        self.assertIn("It is left open whether a model reaches the best baseline: `robots:good` has 100.0", text)
         self.assertRegex(text, r"`openai:toy.gguf` \| `ServerError` \| `HTTP 500: .*out of memory.*` \| 9 "
                                r"\| T-4 trial 1, T-5 .* and 4 more \|")
         self.assertIn("| 3 of 12 | 100.0 over 3 judged |", text)
