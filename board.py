@@ -308,10 +308,13 @@ def put_document(document: "Document", options: argparse.Namespace) -> None:
 def show(findings: "Findings", board: "Board", options: argparse.Namespace) -> int:
     """How the trace stands, the ranking in short, and where the board is; exit code 1 if the trace does not hold."""
     from benchkit.boards.batch import BOARD_HTML, BOARD_MARKDOWN
-    from benchkit.boards.board_document import screen_of
+    from benchkit.boards.board_document import screen_of, verification_blocks
     from benchkit.boards.console import places, repaired_lines
+    from benchkit.render.document import Document
 
-    put_document(screen_of(board, repaired_lines(findings)), options)
+    put_document(Document("", list(verification_blocks(findings.verification)), ()), options)
+    put_lines(repaired_lines(findings), options)
+    put_document(screen_of(board), options)
     put_lines(["", places(findings.found.folder, (BOARD_MARKDOWN, BOARD_HTML))], options)
     return cli.DONE if findings.verification.is_consistent else cli.NO
 

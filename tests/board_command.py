@@ -8,6 +8,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import shlex
 from collections import Counter
 from pathlib import Path
@@ -70,6 +71,20 @@ def system(name, options):
 JOB = {"pack": '"tiny"', "count": "6", "trials": "2", "seed": "1",
        "systems": '["baselines:even", "robots:good"]'}
 GATE = "[batch_gate]\nleast_questions = 4\nmost_one_answer = 0.6\nmost_blind_score = 0.9\n"
+
+
+_ROW = re.compile(r"^  \d+\. (.+?)  +(clean|open|no hard gate|not judged|\d+ of \d+)  +(\S+(?: to \S+)?)  +(\S+)"
+                  r"  +(\S+ to \S+)  +(\d+ of \d+)$", re.MULTILINE)
+
+
+def ranking(screen: str) -> list[tuple[str, str, str, str, str, str]]:
+    """The rows of a ranking on a terminal: system, gate failures, headline, rank, interval, judged."""
+    return _ROW.findall(screen)
+
+
+def unfolded(screen: str) -> str:
+    """What a terminal was told, as one line: where lines end says nothing."""
+    return " ".join(screen.split())
 
 
 def job_text(tables: str = GATE, **keys: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchkit.basics.texts import shown
 from benchkit.boards.board import Board
-from benchkit.boards.board_document import board_document, screen_of
+from benchkit.boards.board_document import board_document, screen_of, verification_blocks
 from benchkit.boards.samples import SampledAnswer
 from benchkit.boards.sections.sampled import MOST_LANES
 from benchkit.boards.solver_facts import FailedCells, SystemFacts
@@ -22,6 +22,7 @@ from benchkit.boards.standings import GateStatus, Standing, TrackSection
 from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import as_markdown
 from benchkit.render.as_text import as_text
+from benchkit.render.document import Document
 from benchkit.statistics.intervals import Interval
 from benchkit.statistics.ranking import RankSet
 from tests.chromium import MISSING, Chromium, OpenedPage
@@ -48,7 +49,8 @@ def markdown_of(board: Board) -> str:
 
 def screen(board: Board) -> str:
     """What a terminal shows."""
-    return "".join(as_text(screen_of(board, ["1 row of eval.jsonl differed"])))
+    trace = Document("", list(verification_blocks(board.verification)), ())
+    return "".join([*as_text(trace), *as_text(screen_of(board))])
 
 
 def said(board: Board) -> tuple[str, str]:

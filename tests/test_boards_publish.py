@@ -5,7 +5,7 @@ import re
 import unittest
 from typing import Any
 
-from tests.board_command import GATE, BoardCommand
+from tests.board_command import GATE, BoardCommand, unfolded
 from tests.boards_packs import JUDGES, PACK, put_pack
 
 
@@ -195,7 +195,7 @@ class Publishing(BoardCommand):
         for text in (told, (self.batch() / "board.md").read_text(), (self.batch() / "board.html").read_text()):
             self.assertIn("olvers were shown what tells the truth or is later than now", text)
             self.assertIn("trial 2 of case T-6 by robots:asker", text)
-        self.assertIn(what, told)
+        self.assertIn(what, unfolded(told))
         self.assertEqual(line, self.not_published()[0])
         self.assertIn(what, self.not_published()[1])
 

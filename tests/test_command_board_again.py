@@ -8,7 +8,7 @@ import unittest
 
 from benchkit.recordings.converting import recording_of
 from benchkit.trial_log.reader import read_log
-from tests.board_command import GATE, BoardCommand
+from tests.board_command import GATE, BoardCommand, unfolded
 from tests.boards_packs import JUDGES, put_pack
 from tests.commands import PYTHON, ROOT
 
@@ -29,7 +29,8 @@ class Errors(BoardCommand):
 
     def test_how_many_failed_and_why_is_said_and_they_are_asked_again_on_request(self) -> None:
         told = self.well("run jobs/tiny.toml")
-        self.assertIn("\n  2 of 24 planned cells failed: 2 Timeout (no whole reply within 120 s)\n", told)
+        self.assertIn("\n2 of 24 cells ended without a verdict.", told)
+        self.assertIn("robots:late: 2 of 12 (Timeout 2); most often: no whole reply within 120 s", told)
         self.assertIn("\n  try errors again  python3 board.py run jobs/tiny.toml --retry-errors\n", told)
         self.mend()
         self.assertIn(" 0 new cells", self.well("run jobs/tiny.toml"))
@@ -47,7 +48,7 @@ class Errors(BoardCommand):
         self.mend()
         told = self.well("run jobs/tiny.toml --retry-errors --limit 1")
         self.assertIn(": 1 failed cell asked again: 1 answered, 0 failed again; 0 of 24", told)
-        self.assertIn("1 of 24 planned cells failed", told)
+        self.assertIn("1 of 24 cells ended without a verdict", told)
         self.assertEqual([("T-4", 1, 2)], self.attempts())
 
     def test_a_shard_says_so_too_and_what_was_asked_again_can_be_merged_again(self) -> None:
@@ -98,7 +99,8 @@ class Errors(BoardCommand):
         self.assertIn(where, (self.batch() / "board.md").read_text(encoding="utf-8").replace("\\", ""))
         self.assertEqual({where}, {row["error"]["message"] for row in self.rows() if row["error"]})
         told = self.well("run jobs/tiny.toml")
-        self.assertIn(f"2 of 12 planned cells failed: 2 CheckError ({where})", told)
+        self.assertIn("2 of 12 cells ended without a verdict.", told)
+        self.assertIn(f"robots:good: 2 of 12 (CheckError 2); most often: {where}", unfolded(told))
         # asking again mends no judge
         self.assertNotIn("--retry-errors", told)
 

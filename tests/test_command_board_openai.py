@@ -5,7 +5,7 @@ import os
 import unittest
 from unittest import mock
 
-from tests.board_command import BoardCommand
+from tests.board_command import BoardCommand, ranking, unfolded
 from tests.fake_openai import FakeOpenAI, completes, refuses
 
 KEY = "sk-sesame-1234567890"
@@ -42,17 +42,17 @@ class AModelOfAnotherServer(BoardCommand):
         self.assertEqual((0, f"tiny/{self.batch().name}: 9 of 12 cells of openai:toy.gguf failed and could have been "
                           "asked again (run --retry-errors); published, they stay as they are\n"),
                          (published.code, published.stderr), published.stdout)
-        ranking = [line.split()[:3] for line in told.splitlines() if ":" in line and line.startswith("1-3")]
-        self.assertEqual([["1-3", "robots:good", "100.0"], ["1-3", "baselines:even", "75.0"],
-                          ["1-3", "openai:toy.gguf", "6.2"]], ranking)
-        self.assertRegex(told, r"\n  9 of 36 planned cells failed: 9 ServerError \(HTTP 500: .*out of memory.*\)\n")
+        self.assertEqual([("robots:good", "100.0", "1-3"), ("baselines:even", "75.0", "1-3"),
+                          ("openai:toy.gguf", "6.2 to 100.0", "1-3")], [(row[0], *row[2:4]) for row in ranking(told)])
+        self.assertRegex(unfolded(told), r"9 of 36 cells ended without a verdict\. .*openai:toy.gguf: 9 of 12 "
+                                         r"\(ServerError 9\); most often: HTTP 500: .*out of memory")
         text = (self.batch() / "board.md").read_text(encoding="utf-8").replace("\\", "")
         self.assertIn("9 of 36 cells ended without a verdict.", text)
         self.assertRegex(text, r"openai:toy.gguf: 9 of 12 \(ServerError 9\); most often: HTTP 500: .*out of memory")
-        self.assertIn("It is left open whether a model reaches the best baseline: robots:good has 100.0", text)
+        self.assertIn("It is left open whether a model reaches the best baseline: `robots:good` has 100.0", text)
         self.assertRegex(text, r"`openai:toy.gguf` \| `ServerError` \| `HTTP 500: .*out of memory.*` \| 9 "
                                r"\| T-4 trial 1, T-5 .* and 4 more \|")
-        self.assertIn("| 100.0 over 3 judged | 3 of 12 |", text)
+        self.assertIn("| 3 of 12 | 100.0 over 3 judged |", text)
         page = (self.batch() / "board.html").read_text(encoding="utf-8")
         self.assertNotRegex(page, r'badge pass"><span[^>]*>[^<]*</span>published')
         self.assertIn("3/3, 9 incomplete", page)

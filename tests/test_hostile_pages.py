@@ -162,7 +162,7 @@ class AsText(unittest.TestCase):
                  *("".join(case_report(self.runs, case.id)) for case in self.record.cases)]
         for text in (*TERMINALS, *SCRIPTS[-6:]):
             with mock.patch("tests.sample_board.HOSTILE", (text,) * 12):
-                texts.append("".join(as_text(screen_of(sample_board(), [text]))))
+                texts.append("".join(as_text(screen_of(sample_board()))))
         for text in texts:
             self.assertEqual(shown(text), text)
 

@@ -1,7 +1,7 @@
 """A board as a document, and the screen that a terminal shows of it."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from benchkit import VERSION
 from benchkit.basics.texts import shown_line
@@ -41,12 +41,10 @@ def board_document(board: Board) -> Document:
     return Document(title, lambda: _lead(board), _sections(board), footer)
 
 
-def screen_of(board: Board, told: Iterable[str]) -> Document:
-    """What a terminal shows: how the trace stands, with every violation that is named; `told` are lines behind that."""
+def screen_of(board: Board) -> Document:
+    """What a terminal shows behind how the trace stands: the status, what must be seen first, and the ranking."""
     def lead() -> Iterator[Block]:
         yield _status(board)
-        yield from verification_blocks(board.verification)
-        yield from map(words, told)
         yield from board.banners
         if board.pack.synthetic is not None:
             yield words(board.pack.synthetic)
@@ -75,6 +73,7 @@ def _ranking(board: Board) -> Section:
 def _lead(board: Board) -> Iterator[Block]:
     yield _status(board)
     yield _trace_line(board.verification)
+    yield from map(words, filter(None, [board.verification.abandoned_line]))
     if board.pack.synthetic is not None:
         yield Callout(Tone.PLAIN, board.pack.synthetic)
     yield from trace_banners(board.batch.job.name, board.verification)
@@ -89,8 +88,7 @@ def _status(board: Board) -> Paragraph:
 
 def _trace_line(verification: Verification) -> Paragraph:
     tone = Tone.PASS if verification.is_consistent else Tone.FAIL
-    abandoned = verification.abandoned_line
-    return words(Mark(verification.headline, tone), f" {abandoned}" if abandoned else "")
+    return words(Mark(verification.headline, tone))
 
 
 def verification_blocks(verification: Verification) -> Iterator[Block]:
@@ -105,3 +103,4 @@ def verification_blocks(verification: Verification) -> Iterator[Block]:
     if verification.exposed_count:
         yield words(verification.exposed_line)
         yield Bullets([shown_line(str(one), LONGEST_LINE) for one in verification.exposed])
+    yield from map(words, filter(None, [verification.abandoned_line]))
