@@ -5,6 +5,7 @@ Layers, from the ground up; a module imports only from its own layer above it in
     basics       errors, values, canonical JSON, names, the clock; knows nothing of files or networks
     statistics   formulas over counts; exact fractions in, figures out
     pages        escaping, HTML, SVG charts, Markdown and CSV text; pure: values in, text out
+    render       one document of blocks, and a thin renderer for each format
     disk         the only layer that writes files
     trial_log    the trial log: its lines, its reader, its writer
     tasks        cases, the user's task, and the judgement of one output

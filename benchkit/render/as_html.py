@@ -1,0 +1,258 @@
+"""A document as one self-contained page: piece by piece, every detail, charts drawn, long parts folded."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import singledispatch
+from itertools import chain, islice
+
+from benchkit.pages import document as page
+from benchkit.pages import parts, tables
+from benchkit.pages.curve_chart import CurveChart, curve_chart
+from benchkit.pages.distribution_chart import DistributionChart, distribution_chart
+from benchkit.pages.html import Child, Html, element, joined, stream, whole
+from benchkit.pages.marks import BarPart, badge, mark, stacked_bar
+from benchkit.pages.row_chart import Bar as DrawnBar
+from benchkit.pages.row_chart import DifferenceRow, RowTitles, bar_chart, difference_chart
+from benchkit.pages.timeline_chart import TimelineChart, timeline_chart
+from benchkit.render.document import (
+    Bar,
+    Bars,
+    Beside,
+    Block,
+    Blocks,
+    Bullets,
+    Callout,
+    Cell,
+    Chart,
+    Code,
+    Column,
+    Cut,
+    Detail,
+    Document,
+    Facts,
+    Figures,
+    Fold,
+    Heading,
+    Kind,
+    Link,
+    Mark,
+    Paragraph,
+    Section,
+    Span,
+    Strong,
+    Table,
+    Tally,
+    Verbatim,
+    cut_rows,
+    made,
+    plain,
+    spans_of,
+)
+
+_CLASSES = {Kind.TEXT: "", Kind.WORD: "short", Kind.NUMBER: "number", Kind.MARKS: ""}
+
+
+def as_html(document: Document) -> Iterator[str]:
+    """The file, in pieces."""
+    sections = [page.PageSection(one.anchor, plain(one.title), _Body(one)) for one in document.sections]
+    lead = joined(*blocks_html(document.lead, 2))
+    return page.document(page.Page(plain(document.title), lead, sections, parts.paragraph(line(document.footer))))
+
+
+class _Body(Iterable[Html]):
+    """The blocks of a section of the page, made when they are written."""
+
+    def __init__(self, section: Section) -> None:
+        self._section = section
+
+    def __iter__(self) -> Iterator[Html]:
+        return _body(self._section, 3)
+
+
+def blocks_html(blocks: Blocks, level: int) -> Iterator[Html]:
+    """Several blocks; `level` is that of a title in them."""
+    for block in made(blocks):
+        yield from block_html(block, level)
+        yield Html("\n")
+
+
+def line(cell: Cell) -> Html:
+    """Spans, one behind the other."""
+    spans = spans_of(cell)
+    are_marks = len(spans) > 1 and all(isinstance(span, Mark) and span.small for span in spans)
+    return whole(joined(_span(span), " " if are_marks else None) for span in spans)
+
+
+def _span(span: Span) -> Html:
+    match span:
+        case Code():
+            return parts.name_code(span.line)
+        case Strong(content):
+            return element("strong", _span(content))
+        case Link(to, content):
+            return parts.link(to, _span(content)) if to else _span(content)
+        case Mark(words, tone, small, to):
+            shown = mark(tone, words, to) if small else badge(tone, words)
+            return parts.link(to, shown) if to and not small else shown
+        case Tally(title, counts):
+            return stacked_bar(title, [BarPart(tone, count) for tone, count in counts])
+    return joined(span)
+
+
+def _body(section: Section, level: int) -> Iterator[Html]:
+    """What stands in a section; one of a whole run has contents of its own."""
+    inner = section.blocks
+    named = [] if callable(inner) else [one for one in inner if isinstance(one, Section)]
+    if len(named) > 1:
+        links = parts.bullets(parts.link(one.anchor, plain(one.title)) for one in named)
+        yield element("nav", links, aria_label=f"Contents of {plain(section.title)}")
+    yield from blocks_html(inner, level)
+
+
+@singledispatch
+def block_html(block: Block, level: int) -> Iterator[Html]:
+    """A block as HTML, piece by piece; `level` is that of a title in it."""
+    raise TypeError(type(block).__name__)
+
+
+@block_html.register
+def _section(block: Section, level: int) -> Iterator[Html]:
+    yield from stream("article", _headed(block, level), id=block.anchor)
+
+
+def _headed(block: Section, level: int) -> Iterator[Html]:
+    yield element(f"h{min(level, 6)}", line(block.title))
+    yield from _body(block, level + 1)
+
+
+@block_html.register
+def _heading(block: Heading, level: int) -> Iterator[Html]:
+    yield element(f"h{min(level, 6)}", line(block.title))
+
+
+@block_html.register
+def _paragraph(block: Paragraph, level: int) -> Iterator[Html]:
+    yield parts.paragraph(line(block.spans), class_="quiet" if block.quiet else "")
+
+
+@block_html.register
+def _facts(block: Facts, level: int) -> Iterator[Html]:
+    yield parts.facts((label, line(spans)) for label, spans in made(block.pairs))
+
+
+@block_html.register
+def _figures(block: Figures, level: int) -> Iterator[Html]:
+    yield parts.figures(parts.Figure(one.value, one.name, one.below, one.tone) for one in block.items)
+
+
+@block_html.register
+def _table(block: Table, level: int) -> Iterator[Html]:
+    rows, total = cut_rows(block.rows, block.cut)
+    cells = (list(map(_cell, row)) for row in rows)
+    columns = [_column(one) for one in block.columns]
+    few = total if block.cut.few is None else block.cut.few
+    first = tables.table(block.caption, columns, islice(cells, few), block.look)
+    yield from _folded(block.caption, first) if block.detail is Detail.ALL else first
+    if total > few:
+        more = block.cut.folded(total)
+        rest = tables.table(f"{block.caption}, continued", columns, islice(cells, more), block.look)
+        yield from _continued(block.cut, rest, more, total - few - more)
+
+
+@block_html.register
+def _chart(block: Chart, level: int) -> Iterator[Html]:
+    yield from _drawn(block.data)
+    if block.sentence:
+        yield parts.paragraph(line(block.sentence), class_="quiet")
+
+
+@block_html.register
+def _callout(block: Callout, level: int) -> Iterator[Html]:
+    make = parts.folded_callout if block.folded else parts.callout
+    yield make(block.tone, plain(block.title), *blocks_html(block.blocks, level))
+
+
+@block_html.register
+def _bullets(block: Bullets, level: int) -> Iterator[Html]:
+    items = (element("li", line(item)) for item in made(block.items))
+    for first in items:
+        yield from stream("ol" if block.is_numbered else "ul", chain([first], items))
+
+
+@block_html.register
+def _fold(block: Fold, level: int) -> Iterator[Html]:
+    yield from _folded(line(block.title), blocks_html(block.blocks, level), block.anchor, block.is_open)
+
+
+@block_html.register
+def _verbatim(block: Verbatim, level: int) -> Iterator[Html]:
+    kept, told = block.beginning
+    start, end = block.strong
+    # a parser drops the first line end behind <pre>, so that a text which begins with one needs another
+    first = Html("\n") if kept.startswith("\n") else None
+    strong = element("mark", kept[start:end]) if end > start else None
+    shown = element("pre", first, kept[:start], strong, kept[max(start, end):],
+                    tabindex=0 if len(kept) > parts.SCROLLS_FROM else None)
+    yield element("div", element("p", line(block.title), class_="text-title") if block.title else None,
+                  shown if kept else parts.paragraph("(empty)", class_="quiet"),
+                  parts.paragraph(told, class_="quiet") if told else None, class_="text")
+
+
+@block_html.register
+def _beside(block: Beside, level: int) -> Iterator[Html]:
+    yield from stream("div", (element("div", *block_html(one, level)) for one in block.blocks),
+                      class_="side-by-side")
+
+
+def _column(column: Column) -> tables.Column:
+    title = f"{column.group} {plain(column.title)}".strip()
+    return tables.Column(title, _CLASSES[column.kind], column.hint)
+
+
+def _cell(cell: Cell) -> Child:
+    return cell if isinstance(cell, str) else line(cell)
+
+
+def _folded(title: Child, body: Iterable[Html], anchor: str = "", is_open: bool = False) -> Iterator[Html]:
+    """A fold, piece by piece. Its anchor stands inside: browsers open what hides the target of a link."""
+    inner = stream("div", body, class_="folded", id=anchor or None)
+    yield from stream("details", chain([element("summary", title)], inner), open=is_open)
+
+
+def _continued(cut: Cut, rest: Iterable[Html], more: int, left: int) -> Iterator[Html]:
+    told = parts.paragraph(f"And {cut.more(left)}, not shown.", class_="quiet") if left else Html()
+    if more:
+        yield from _folded(cut.more(more), chain(rest, [told]))
+    elif left:
+        yield told
+
+
+def _drawn(data: Bars | CurveChart | DistributionChart | TimelineChart) -> Iterator[Html]:
+    match data:
+        case Bars():
+            yield from _bars(data)
+        case CurveChart():
+            yield curve_chart(data)
+        case DistributionChart():
+            yield distribution_chart(data)
+        case TimelineChart():
+            yield from timeline_chart(data)
+
+
+def _bars(data: Bars) -> Iterator[Html]:
+    rows, total = cut_rows(data.rows, data.cut)
+    few = total if data.cut.few is None else data.cut.few
+    yield from _row_chart(data, data.caption, islice(rows, few))
+    if total > few:
+        more = data.cut.folded(total)
+        rest = _row_chart(data, f"{data.caption}, continued", islice(rows, more))
+        yield from _continued(data.cut, rest, more, total - few - more)
+
+
+def _row_chart(data: Bars, caption: str, rows: Iterable[Bar]) -> Iterator[Html]:
+    titles = RowTitles(caption, data.label, data.axis, data.note)
+    if data.is_signed:
+        return difference_chart(titles, [DifferenceRow(line(one.label), one.value, one.low, one.high, line(one.note),
+                                                       one.tone) for one in rows])
+    return bar_chart(titles, (DrawnBar(line(one.label), one.value, one.low, one.high, line(one.note), one.tone,
+                                       one.least, one.most) for one in rows))

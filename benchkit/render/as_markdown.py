@@ -1,0 +1,281 @@
+"""A document as Markdown for a pull request or a job summary: it reads well as it is, and no text can leave its place.
+
+With a limit, such as that of a comment on GitHub, rows are left out first, then the details of runs and pairs, then
+what stands last; and that is said.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import singledispatchmethod
+from itertools import groupby, islice
+
+from benchkit.basics.texts import count_of
+from benchkit.pages.escaping import markdown_block, markdown_summary
+from benchkit.pages.marks import Tone
+from benchkit.render.document import (
+    Beside,
+    Block,
+    Blocks,
+    Bullets,
+    Callout,
+    Cell,
+    Chart,
+    Code,
+    Detail,
+    Document,
+    Facts,
+    Figures,
+    Fold,
+    Heading,
+    Kind,
+    Link,
+    Mark,
+    Paragraph,
+    Section,
+    Span,
+    Spans,
+    Strong,
+    Table,
+    Tally,
+    Verbatim,
+    cut_rows,
+    is_shown,
+    made,
+    plain,
+    plain_span,
+    spans_of,
+)
+from benchkit.render.markdown_text import markdown_code, markdown_line, markdown_words
+
+COMMENT = 65_536
+"""Characters that a comment on GitHub holds; a job summary holds more."""
+MOST_ROWS, FEWEST_ROWS = 100, 3
+MOST_PARTS = 64
+"""More runs or pairs in full do not fit a comment in any case."""
+FEW_ROWS = 10
+"""A table of more rows than this stands in a fold, where it does not say itself how many stand outside."""
+CUT = "\nThe rest is left out: the report is longer than a comment may be. The text and the page have everything.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much there is room for: rows of a list, and parts that are told in more than LEAD."""
+
+    rows: int | None = None
+    parts: int | None = None
+
+
+def as_markdown(document: Document, most_characters: int | None = None) -> Iterator[str]:
+    """The file, part by part."""
+    if most_characters is None:
+        yield from MarkdownRenderer(Limits()).document(document)
+        return
+    for limits in _limits():
+        parts, is_whole = _fitting(MarkdownRenderer(limits).document(document), most_characters)
+        if is_whole:
+            break
+    yield from parts
+    if not is_whole:
+        yield CUT
+
+
+def _limits() -> Iterator[Limits]:
+    """From much to little."""
+    rows, parts = MOST_ROWS, MOST_PARTS
+    while rows > FEWEST_ROWS:
+        yield Limits(rows)
+        rows = max(rows // 2, FEWEST_ROWS)
+    yield Limits(rows)
+    while parts:
+        yield Limits(rows, parts)
+        parts //= 2
+    yield Limits(rows, 0)
+
+
+def _fitting(parts: Iterable[str], room: int) -> tuple[list[str], bool]:
+    """The parts that there is room for, in order, and whether that is all of them."""
+    fitting: list[str] = []
+    for part in parts:
+        room -= len(part)
+        if room < len(CUT):
+            return fitting, False
+        fitting.append(part)
+    return fitting, True
+
+
+def inline(cell: Cell, is_in_table: bool = False) -> str:
+    """Spans as one line of markup; small marks beside each other as one piece of code."""
+    pieces = []
+    for are_marks, spans in groupby(spans_of(cell), lambda span: isinstance(span, Mark) and span.small):
+        if are_marks:
+            pieces.append(markdown_code("".join(map(plain_span, spans)), 1000, is_in_table))
+        else:
+            pieces += _pieces(spans, is_in_table)
+    return "".join(pieces)
+
+
+def _pieces(spans: Iterable[Span], is_in_table: bool) -> Iterator[str]:
+    # texts are put together first: what is no markup in each of two may be markup in both
+    for are_texts, run in groupby(spans, lambda span: isinstance(span, str)):
+        if are_texts:
+            yield markdown_words("".join(map(plain_span, run)))
+        else:
+            yield from (_span(span, is_in_table) for span in run)
+
+
+def _span(span: Span, is_in_table: bool) -> str:
+    match span:
+        case Code(text, most):
+            return markdown_code(text, most, is_in_table)
+        case Strong(content):
+            return _bold(_span(content, is_in_table))
+        case Link(_, content):
+            return _span(content, is_in_table)
+        case Mark(words, tone):
+            return _bold(markdown_words(words)) if tone is Tone.FAIL else markdown_words(words)
+        case Tally():
+            return markdown_words(plain_span(span))
+    return markdown_words(span)
+
+
+def _bold(markup: str) -> str:
+    return f"**{markup.strip()}**" if markup.strip() else ""
+
+
+class MarkdownRenderer:
+    """Writes blocks within limits; one document each, for it counts the parts."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._parts = self._left_out = 0
+
+    def document(self, document: Document) -> Iterator[str]:
+        """All parts of the file."""
+        yield f"## {_title(document.title)}\n\n"
+        yield from self.blocks(document.lead, 3, Detail.MORE)
+        for section in document.sections:
+            yield from self.blocks([section], 2 if section.is_part else 3, self._most())
+        if self._left_out:
+            yield (f"Left out, so that the report fits: {count_of(self._left_out, 'detail')}. The text and the "
+                   "page have everything.\n\n")
+        if document.footer:
+            yield f"---\n\n{markdown_line(inline(document.footer))}\n"
+
+    def _most(self) -> Detail:
+        return Detail.LEAD if self._limits.parts == 0 else Detail.MORE
+
+    def blocks(self, blocks: Blocks, level: int, most: Detail) -> Iterator[str]:
+        """Several blocks; `level` is that of a title in them."""
+        for block in made(blocks):
+            if is_shown(block, most):
+                yield from self._block(block, level, most)
+            elif is_shown(block, Detail.MORE):
+                self._left_out += 1
+
+    @singledispatchmethod
+    def _block(self, block: Block, level: int, most: Detail) -> Iterator[str]:
+        raise TypeError(type(block).__name__)
+
+    @_block.register
+    def _section(self, block: Section, level: int, most: Detail) -> Iterator[str]:
+        self._parts += block.is_part
+        is_over = block.is_part and self._limits.parts is not None and self._parts > self._limits.parts
+        parts = self.blocks(block.blocks, level + 1, Detail.LEAD if is_over else most)
+        for first in parts:
+            yield f"{'#' * min(level, 6)} {_title(block.title)}\n\n"
+            yield first
+            yield from parts
+
+    @_block.register
+    def _heading(self, block: Heading, level: int, most: Detail) -> Iterator[str]:
+        yield f"{'#' * min(level, 6)} {_title(block.title)}\n\n"
+
+    @_block.register
+    def _paragraph(self, block: Paragraph, level: int, most: Detail) -> Iterator[str]:
+        yield f"{markdown_line(inline(block.spans))}\n\n"
+
+    @_block.register
+    def _facts(self, block: Facts, level: int, most: Detail) -> Iterator[str]:
+        yield _list(f"{_bold(markdown_words(label + ':'))} {inline(spans)}" for label, spans in made(block.pairs))
+
+    @_block.register
+    def _figures(self, block: Figures, level: int, most: Detail) -> Iterator[str]:
+        yield _list(inline((Strong(one.value), " ", one.name, f" ({one.below})" if one.below else ""))
+                    for one in block.items)
+
+    @_block.register
+    def _table(self, block: Table, level: int, most: Detail) -> Iterator[str]:
+        rows, total = cut_rows(block.rows, block.cut)
+        limits = [limit for limit in (block.cut.most, self._limits.rows) if limit is not None]
+        shown = min([total, *limits])
+        few = min(shown, FEW_ROWS if block.cut.few is None else block.cut.few)
+        if block.is_titled:
+            yield f"{_bold(markdown_words(block.caption))}\n\n"
+        if block.cut.few is None and shown > few:
+            yield from _folded(count_of(shown, block.cut.what), [_table(block, islice(rows, shown))])
+        else:
+            yield _table(block, islice(rows, few))
+            if shown > few:
+                yield from _folded(block.cut.more(shown - few), [_table(block, islice(rows, shown - few))])
+        if total > shown:
+            yield f"and {markdown_words(block.cut.more(total - shown)).strip()}\n\n"
+
+    @_block.register
+    def _chart(self, block: Chart, level: int, most: Detail) -> Iterator[str]:
+        parts = list(self.blocks(block.instead, level, most))
+        yield from parts
+        if block.sentence and parts:
+            yield f"{markdown_line(inline(block.sentence))}\n\n"
+
+    @_block.register
+    def _callout(self, block: Callout, level: int, most: Detail) -> Iterator[str]:
+        kind = {Tone.PASS: "TIP", Tone.PLAIN: "NOTE", Tone.FAIL: "CAUTION"}.get(block.tone, "WARNING")
+        body = "".join([f"{_bold(inline(block.title))}\n\n", *self.blocks(block.blocks, level, most)])
+        quoted = "\n".join(f"> {line}" if line else ">" for line in body.rstrip("\n").split("\n"))
+        yield f"> [!{kind}]\n{quoted}\n\n"
+
+    @_block.register
+    def _bullets(self, block: Bullets, level: int, most: Detail) -> Iterator[str]:
+        yield _list(map(inline, made(block.items)), block.is_numbered)
+
+    @_block.register
+    def _fold(self, block: Fold, level: int, most: Detail) -> Iterator[str]:
+        yield from _folded(plain(block.title), self.blocks(block.blocks, level, most))
+
+    @_block.register
+    def _verbatim(self, block: Verbatim, level: int, most: Detail) -> Iterator[str]:
+        kept, told = block.beginning
+        if block.title:
+            yield f"{markdown_line(inline(block.title))}\n\n"
+        yield f"{markdown_block(kept)}\n\n" if kept else "(empty)\n\n"
+        yield f"{markdown_words(told)}\n\n" if told else ""
+
+    @_block.register
+    def _beside(self, block: Beside, level: int, most: Detail) -> Iterator[str]:
+        return self.blocks(block.blocks, level, most)
+
+
+def _title(title: Spans) -> str:
+    # the signs at the end of a heading are none of its words
+    return re.sub(r"(?=#+$)", r"\\", inline(title).strip(), count=1)
+
+
+def _list(items: Iterable[str], is_numbered: bool = False) -> str:
+    """A list; nothing for no items."""
+    lines = [f"{f'{number}.' if is_numbered else '-'} {markdown_line(item)}\n" for number, item in enumerate(items, 1)]
+    return "".join([*lines, "\n"]) if lines else ""
+
+
+def _folded(title: str, body: Iterable[str]) -> Iterator[str]:
+    yield f"<details><summary>{markdown_summary(title)}</summary>\n\n"
+    yield from body
+    yield "</details>\n\n"
+
+
+def _table(block: Table, rows: Iterable[Iterable[Cell]]) -> str:
+    titles = [inline((f"{one.group} " if one.group else "", one.title), True) for one in block.columns]
+    rule = ["---:" if one.kind is Kind.NUMBER else "---" for one in block.columns]
+    lines = [titles, rule, *([inline(cell, True).strip() for cell in row] for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines) + "\n"

@@ -1,0 +1,166 @@
+"""Text in columns: what fits a terminal of 100 columns, whatever the texts are.
+
+Widths are those a terminal shows (wide characters take two columns, combining ones none), control characters are
+shown as escapes, and some columns of a table give way where the others need the space.
+"""
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from benchkit.basics.texts import shown, shown_line
+
+WIDTH = 100
+INDENT = "  "
+GAP = "  "
+LEAST_FLEXIBLE, LEAST = 8, 4
+BETWEEN = " | "
+
+
+@dataclass(frozen=True, slots=True)
+class TextColumn:
+    """A column: its title, whether its cells stand to the right, and whether it may be cut where space is short."""
+
+    title: str
+    right: bool = False
+    flexible: bool = False
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TextCell:
+    """A text, and what puts colour around it once it is padded."""
+
+    text: str
+    paint: Callable[[str], str] = str
+
+
+def width_of(text: str) -> int:
+    """How many columns a terminal gives a text."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_width, text))
+
+
+def _width(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def clipped(text: str, most: int) -> str:
+    """One line of at most `most` columns, control characters shown, its end dropped for `...` where it is too long."""
+    line = shown_line(text, max(most, 3) * 4)
+    if width_of(line) <= most:
+        return line
+    return _head(line, most - 3) + "..."
+
+
+def _head(line: str, most: int) -> str:
+    """As many characters from the start as fit; at least one, so that a loop over the rest comes to its end."""
+    if line.isascii():
+        return line[:max(most, 1)]
+    used = 0
+    for place, character in enumerate(line):
+        used += _width(character)
+        if used > most:
+            return line[:max(place, 1)]
+    return line
+
+
+def wrapped(text: str, first: str = "", rest: str | None = None, width: int = WIDTH) -> list[str]:
+    """The words of a text on lines of at most `width` columns, `first` before the first line, `rest` before others."""
+    rest = " " * width_of(first) if rest is None else rest
+    lines, line, is_bare = [], first, True
+    for word in shown(text).split():
+        for piece in folded(word, width - width_of(rest)):
+            if not is_bare and width_of(line) + 1 + width_of(piece) > width:
+                lines.append(line)
+                line, is_bare = rest, True
+            line += piece if is_bare else " " + piece
+            is_bare = False
+    return [*lines, line.rstrip()]
+
+
+def folded(text: str, width: int, at_blanks: bool = False) -> list[str]:
+    """A line cut into pieces of at most `width` columns, nothing dropped; behind a blank if there is one near."""
+    pieces, start = [], 0
+    while len(text) - start > width or (start < len(text) and width_of(text[start:]) > width):
+        head = _head(text[start:start + width], width)
+        blank = head.rfind(" ") + 1 if at_blanks else 0
+        pieces.append(head[:blank] if blank > len(head) // 2 else head)
+        start += len(pieces[-1])
+    return [*pieces, text[start:]] if start < len(text) or not pieces else pieces
+
+
+def quoted(text: str, indent: str, width: int = WIDTH) -> list[str]:
+    """A text of strangers whole, line by line, folded to the width, control characters shown."""
+    lines = shown(text).replace("\t", "    ").split("\n")
+    return [indent + piece for line in lines for piece in folded(line, width - width_of(indent), at_blanks=True)]
+
+
+def table(columns: Sequence[TextColumn], rows: Iterable[Sequence[TextCell]], indent: str = INDENT) -> list[str]:
+    """Aligned lines, titles first; at most WIDTH columns wide if the columns that do not give way fit it.
+
+    Where they do not, columns stand one blank apart rather than two.
+    """
+    cells = [[TextCell(clipped(cell.text, WIDTH), cell.paint) for cell in row] for row in rows]
+    widths = [max([width_of(column.title), *(width_of(row[place].text) for row in cells)])
+              for place, column in enumerate(columns)]
+    gap = _give_way(columns, widths, WIDTH - len(indent))
+    titles = [TextCell(column.title) for column in columns]
+    lines = [gap.join(_padded(row, columns, widths)) for row in [titles, *cells]]
+    groups = [clipped(line, WIDTH - len(indent)) for line in _groups(columns, widths, gap)]
+    return [(indent + line).rstrip() for line in [*groups, *lines]]
+
+
+def _groups(columns: Sequence[TextColumn], widths: Sequence[int], gap: str) -> list[str]:
+    """The line above the titles: the words of each group where its first column begins; none without groups."""
+    line, before, at = "", "", 0
+    for column, width in zip(columns, widths, strict=True):
+        if column.group and column.group != before:
+            # to the right stands a title, not its column
+            start = at + (width - width_of(column.title) if column.right else 0)
+            line = line.ljust(start) + column.group
+        before, at = column.group, at + width + len(gap)
+    return [line] if line else []
+
+
+def _give_way(columns: Sequence[TextColumn], widths: list[int], room: int) -> str:
+    """Makes columns narrower until they fit, those that are flexible first; what stands between two of them then."""
+    gaps, flexible = len(columns) - 1, [place for place, column in enumerate(columns) if column.flexible]
+    _narrow(widths, flexible, LEAST_FLEXIBLE, room - gaps * len(GAP))
+    if sum(widths) + gaps * len(GAP) <= room:
+        return GAP
+    _narrow(widths, flexible, LEAST, room - gaps)
+    _narrow(widths, range(len(columns)), LEAST, room - gaps)
+    return " "
+
+
+def _narrow(widths: list[int], places: Iterable[int], least: int, room: int) -> None:
+    surplus = sum(widths) - room
+    for place in sorted(places, key=lambda place: -widths[place]):
+        cut = max(0, min(surplus, widths[place] - least))
+        widths[place] -= cut
+        surplus -= cut
+
+
+def _padded(cells: Sequence[TextCell], columns: Sequence[TextColumn], widths: Sequence[int]) -> Iterator[str]:
+    for cell, column, width in zip(cells, columns, widths, strict=True):
+        text = clipped(cell.text, width)
+        space = " " * (width - width_of(text))
+        yield cell.paint(space + text if column.right else text + space)
+
+
+def beside(left: Sequence[str], right: Sequence[str], indent: str) -> list[str]:
+    """Two texts next to each other; their lines are at most half_of(indent) wide."""
+    half = half_of(indent)
+    return [(indent + one + " " * (half - width_of(one)) + BETWEEN + other).rstrip()
+            for one, other in zip_longest(left, right, fillvalue="")]
+
+
+def half_of(indent: str) -> int:
+    """How wide a line of two texts beside each other may be."""
+    return (WIDTH - len(indent) - len(BETWEEN)) // 2

@@ -1,0 +1,423 @@
+"""A report or a board as blocks: what it says, without any format.
+
+Each string here is a text: a renderer escapes all of them, so a section never does. Own words and figures are plain
+strings; what strangers wrote (names, ids, messages, outputs) is `Code` or `Verbatim`, so that it is seen to be theirs.
+Blocks, rows and bars may be given as a function that makes them: then they are made when they are written, one after
+the other, and again where a renderer reads them twice.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum, StrEnum
+from typing import TypeAlias, TypeVar
+
+from benchkit.basics.texts import count_of, shown_line
+from benchkit.pages.curve_chart import CurveChart
+from benchkit.pages.distribution_chart import DistributionChart
+from benchkit.pages.marks import Tone
+from benchkit.pages.timeline_chart import TimelineChart
+
+Item = TypeVar("Item")
+Many: TypeAlias = Sequence[Item] | Callable[[], Iterable[Item]]
+"""Several things, or the function that makes them one after the other."""
+
+
+class Detail(IntEnum):
+    """How much a reader must want to know to be shown something.
+
+    Text shows LEAD, and everything when asked; Markdown LEAD and MORE; HTML everything, tables of ALL folded.
+    """
+
+    LEAD = 0
+    MORE = 1
+    ALL = 2
+
+
+# spans: what a line is made of
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A name or a short text of strangers, on one line, its end left out where it has more than `most` characters."""
+
+    text: str
+    most: int = 80
+
+    @property
+    def line(self) -> str:
+        """The text as it is shown, control characters made visible."""
+        return shown_line(self.text, self.most)
+
+
+@dataclass(frozen=True, slots=True)
+class Strong:
+    """Words that stand out."""
+
+    content: str | Code
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A verdict or a state in words, with its tone. A `small` one is a sign, and the words are told when pointed at.
+
+    It leads to the part of the document whose anchor is `to`, where a format has links.
+    """
+
+    words: str
+    tone: Tone
+    small: bool = False
+    to: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A span that leads to the part of the document with this anchor; an empty anchor leads nowhere."""
+
+    to: str
+    content: str | Code | Strong
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many are of each tone: `7 pass, 2 fail`, or a small bar. `title` is of what."""
+
+    title: str
+    counts: Sequence[tuple[Tone, int]]
+
+
+Span: TypeAlias = str | Code | Strong | Mark | Link | Tally
+Spans: TypeAlias = Span | Sequence[Span]
+"""A line: one span, or several, put together as they are (blanks between them are given)."""
+Cell: TypeAlias = Spans | int | None
+"""Of a table: a line; a whole number, written with its thousands apart; nothing."""
+
+
+# blocks: what a document is made of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Any part of a document."""
+
+    detail: Detail = Detail.LEAD
+
+
+Blocks: TypeAlias = Many[Block]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading(Block):
+    """A title without an anchor, one level below the section it stands in."""
+
+    title: Spans
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph(Block):
+    """A sentence or several. A `quiet` one explains what stands beside it."""
+
+    spans: Spans
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Facts(Block):
+    """Labels, and what is said of each."""
+
+    pairs: Many[tuple[str, Spans]]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A headline figure: the number as text, what it is, and a line below it (interval, denominator)."""
+
+    value: str
+    name: str
+    below: str = ""
+    tone: Tone = Tone.PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Figures(Block):
+    """Headline figures beside each other."""
+
+    items: Sequence[Figure]
+
+
+class Kind(StrEnum):
+    """What the cells of a column are, which says how they stand."""
+
+    TEXT = "text"
+    WORD = "word"
+    """A short text that is not folded."""
+    NUMBER = "number"
+    """Counts, rates, intervals: to the right."""
+    MARKS = "marks"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    A `flexible` one is cut where the line has no room for all of it. Neighbours of the same `group` have its words
+    above their titles. `hint` is a longer title.
+    """
+
+    title: str | Code
+    kind: Kind = Kind.TEXT
+    flexible: bool = False
+    group: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How much of a long list is shown: `few` at first, the others in a fold; at most `most` at all; None is all.
+
+    `what` is the name of one, so that it can be said how many more there are; `total` is how many there are, where the
+    list is made by a function.
+    """
+
+    few: int | None = None
+    most: int | None = None
+    what: str = "row"
+    total: int | None = None
+
+    def more(self, count: int) -> str:
+        """`12 more cases`."""
+        return count_of(count, f"more {self.what}")
+
+    def folded(self, total: int) -> int:
+        """How many of a list of `total` stand in the fold."""
+        few, most = (total if limit is None else min(limit, total) for limit in (self.few, self.most))
+        return max(most - few, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Block):
+    """Rows of one cell for each column, in the order they are to be shown; the first cell names its row.
+
+    Formats of plain text leave the caption out unless it `is_titled`. `look` is a name that the style sheet of pages
+    knows.
+    """
+
+    caption: str
+    columns: Sequence[Column]
+    rows: Many[Sequence[Cell]]
+    cut: Cut = Cut()
+    is_titled: bool = False
+    look: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A share from 0 to 1, or a difference from -1 to 1, and its interval; None where it is not known.
+
+    `note` is its text. `least` and `most` stand in place of a value of which only these ends are known.
+    """
+
+    label: Spans
+    value: float | None
+    low: float | None
+    high: float | None
+    note: Spans
+    tone: Tone = Tone.PLAIN
+    least: float | None = None
+    most: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """Shares with intervals, a row each; differences around zero where `is_signed`. Titles of what stands in a row."""
+
+    caption: str
+    label: str
+    axis: str
+    note: str
+    rows: Many[Bar]
+    cut: Cut = Cut()
+    is_signed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chart(Block):
+    """A picture, the sentence below it, and the blocks that stand in its place where a format draws none."""
+
+    data: Bars | CurveChart | DistributionChart | TimelineChart
+    sentence: Spans = ""
+    instead: Blocks = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Callout(Block):
+    """What must not be overlooked, such as a warning or a verdict; a `folded` one shows its title first."""
+
+    tone: Tone
+    title: Spans
+    blocks: Blocks = ()
+    folded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets(Block):
+    """A list."""
+
+    items: Many[Spans]
+    is_numbered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fold(Block):
+    """A part that opens when its title is clicked, or a link to its anchor followed."""
+
+    title: Spans
+    blocks: Blocks
+    anchor: str = ""
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verbatim(Block):
+    """A text of strangers as it is, under its title; of a long one the beginning, which is said.
+
+    The characters from `strong[0]` up to `strong[1]` stand out where a format can show it.
+    """
+
+    text: str
+    title: Spans = ""
+    most_characters: int | None = None
+    most_lines: int | None = None
+    strong: tuple[int, int] = (0, 0)
+
+    @property
+    def beginning(self) -> tuple[str, str]:
+        """What is shown of the text, and the sentence that says so if it is not all."""
+        lines = self.text if self.most_lines is None else "\n".join(
+            self.text.split("\n", self.most_lines)[:self.most_lines])
+        kept = lines[:self.most_characters]
+        if len(kept) == len(self.text):
+            return kept, ""
+        if len(kept) == len(lines):
+            return kept, f"The first {self.most_lines:,} of {self.text.count(chr(10)) + 1:,} lines."
+        return kept, f"The first {self.most_characters:,} of {len(self.text):,} characters."
+
+
+@dataclass(frozen=True, slots=True)
+class Beside(Block):
+    """Blocks next to each other where there is room."""
+
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True, slots=True)
+class Section(Block):
+    """A part with a title, which links lead to by its anchor (letters, digits, hyphens). Nothing is shown of one that
+    is empty.
+
+    `is_part`: one of several that are alike, such as a run among runs or a pair among pairs. Where a format is short of
+    space, later ones of these are told with LEAD alone.
+    """
+
+    anchor: str
+    title: Spans
+    blocks: Blocks
+    is_part: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A whole report or board: its title, what comes first, its sections, and how it was made."""
+
+    title: Spans
+    lead: Blocks
+    sections: Sequence[Section]
+    footer: Spans = ""
+
+
+# what writes sections shorter
+
+
+def number_column(title: str | Code, group: str = "", hint: str = "") -> Column:
+    """A column of figures."""
+    return Column(title, Kind.NUMBER, group=group, hint=hint)
+
+
+def flexible_column(title: str | Code) -> Column:
+    """A column of texts that gives way where the line is short."""
+    return Column(title, flexible=True)
+
+
+def words(*spans: Span, detail: Detail = Detail.LEAD) -> Paragraph:
+    """A paragraph."""
+    return Paragraph(spans, detail=detail)
+
+
+def quiet(*spans: Span, detail: Detail = Detail.LEAD) -> Paragraph:
+    """A remark."""
+    return Paragraph(spans, True, detail=detail)
+
+
+def listed(spans: Iterable[Span], between: str = ", ") -> tuple[Span, ...]:
+    """Spans with a separator between them."""
+    return tuple(one for number, span in enumerate(spans) for one in ((between, span) if number else (span,)))
+
+
+def with_detail(block: Block, detail: Detail) -> Block:
+    """The same block for readers who want to know that much."""
+    return replace(block, detail=detail)
+
+
+# what renderers read them with
+
+
+def made(many: Many[Item]) -> Iterable[Item]:
+    """The things themselves."""
+    return many() if callable(many) else many
+
+
+def spans_of(cell: Cell) -> Sequence[Span]:
+    """The spans of a line or of a cell."""
+    if cell is None:
+        return ()
+    if isinstance(cell, int):
+        return (f"{cell:,}",)
+    return (cell,) if isinstance(cell, str | Code | Strong | Mark | Link | Tally) else cell
+
+
+def plain(spans: Cell) -> str:
+    """A line without any markup, for a title."""
+    return "".join(map(plain_span, spans_of(spans)))
+
+
+def plain_span(span: Span) -> str:
+    """A span without any markup; a small mark is its sign."""
+    match span:
+        case str():
+            return span
+        case Code():
+            return span.line
+        case Strong(content) | Link(_, content):
+            return plain_span(content)
+        case Mark(words, tone, small):
+            return SIGNS[tone] if small else words
+        case Tally(_, counts):
+            return ", ".join(f"{count:,} {tone}" for tone, count in counts if count) or "nothing"
+
+
+SIGNS = {Tone.PASS: "+", Tone.FAIL: "-", Tone.INCOMPLETE: "?", Tone.FLAKY: "~", Tone.ABSENT: ".", Tone.PLAIN: "*"}
+"""Small marks in formats of plain text."""
+
+
+def is_shown(block: Block, most: Detail) -> bool:
+    """Whether a reader of that much detail sees a block."""
+    return block.detail <= most
+
+
+def cut_rows(rows: Many[Item], cut: Cut) -> tuple[Iterator[Item], int]:
+    """The rows one after the other, and how many there are."""
+    total = cut.total if callable(rows) else len(rows)
+    if total is None:
+        kept = list(made(rows))
+        return iter(kept), len(kept)
+    return iter(made(rows)), total

@@ -1,0 +1,1 @@
+"""The sections of a report, each written once: from figures to blocks."""

@@ -1,0 +1,355 @@
+"""A document in all formats: what each block becomes, how much is shown, and that no text breaks any of it."""
+from __future__ import annotations
+
+import re
+import tracemalloc
+import unittest
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchkit.pages.marks import Tone
+from benchkit.recordings.run_record_reading import read_run_record
+from benchkit.render.as_html import as_html
+from benchkit.render.as_markdown import COMMENT, as_markdown
+from benchkit.render.as_text import as_text
+from benchkit.render.columns import WIDTH, width_of
+from benchkit.render.document import (
+    Bar,
+    Bars,
+    Beside,
+    Block,
+    Bullets,
+    Callout,
+    Chart,
+    Code,
+    Column,
+    Cut,
+    Detail,
+    Document,
+    Facts,
+    Figure,
+    Figures,
+    Fold,
+    Heading,
+    Kind,
+    Link,
+    Mark,
+    Paragraph,
+    Section,
+    Strong,
+    Table,
+    Tally,
+    Verbatim,
+    flexible_column,
+    listed,
+    number_column,
+    plain,
+    quiet,
+    with_detail,
+    words,
+)
+from benchkit.render.markdown_text import markdown_line, markdown_words
+from benchkit.render.paint import Paint
+from benchkit.reports.run_report import report_of
+from benchkit.reports.sections.failures import failure_blocks, unjudged_blocks
+from tests.corpus import CORPUS
+from tests.hostile_run import HOSTILE, hostile_record
+from tests.markdown_tables import tables
+from tests.page_runs import Outline
+from tests.render_samples import every_block
+
+ROOT = Path(__file__).resolve().parent.parent
+CASES = Table("Cases", [flexible_column("case"), number_column("passed %"), Column("trials", Kind.MARKS)], [
+    (Code("a"), "16.7", (Mark("pass", Tone.PASS, True), Mark("fail", Tone.FAIL, True))),
+    (Code("b|c"), 1234, None), (Code("d"), "n/a", "")], Cut(1, 2, "case"))
+RATES = Table("Rates", [number_column("k"), number_column("worst", "any of k"), number_column("best", "any of k"),
+                        number_column("worst", "all of k"), number_column("best", "all of k")],
+              [("1", "41.7", "83.3", "41.7", "83.3")])
+BARS = Bars("By tag", "tag", "pass^1", "passed", [Bar(Code("x"), 0.5, 0.25, 0.75, "5 of 10")])
+SEVERAL = ("7 of 9 ", Strong("passed"), ", ", Link("why", Code("a`b")), " ", Mark("fail", Tone.FAIL), " ",
+           Mark("pass", Tone.PASS, small=True), " ", Tally("c", ((Tone.PASS, 7), (Tone.FAIL, 2))))
+
+
+def text(*blocks: Block, full: bool = False, paint: bool = False) -> str:
+    """Blocks as text."""
+    return "".join(as_text(Document("", blocks, ()), Paint(paint), full))
+
+
+def markdown(*blocks: Block) -> str:
+    """Blocks as Markdown, without the title."""
+    return "".join(as_markdown(Document("", blocks, ()))).removeprefix("## \n\n")
+
+
+def html(*blocks: Block) -> str:
+    """The part of a page that blocks become."""
+    page = "".join(as_html(Document("", blocks, ())))
+    return page[page.index("<h1></h1>") + 9:page.index("</header>")]
+
+
+FENCED = re.compile(r"^(`{3,})text\n.*?\n\1$", re.DOTALL | re.MULTILINE)
+ESCAPE_OR_CODE = re.compile(r"\\.|(?<!`)(`+)(?!`)(.*?)(?<!`)\1(?!`)")
+GOLDENS: Sequence[tuple[Block, str, str, str]] = (
+    (words("Complete: every cell, e.g. pass^1, k_max (9-2) was asked. p < 0.05; a -> b."),
+     "Complete: every cell, e.g. pass^1, k_max (9-2) was asked. p < 0.05; a -> b.\n",
+     "Complete: every cell, e.g. pass^1, k_max (9-2) was asked. p < 0.05; a -> b.\n\n",
+     "<p>Complete: every cell, e.g. pass^1, k_max (9-2) was asked. p &lt; 0.05; a -&gt; b.</p>\n"),
+    (Paragraph(SEVERAL),
+     "7 of 9 passed, a`b fail + 7 pass, 2 fail\n",
+     "7 of 9 **passed**, ``a`b`` **fail** `+` 7 pass, 2 fail\n\n",
+     '<p>7 of 9 <strong>passed</strong>, <a href="#why"><code>a`b</code></a> <span class="badge fail">'
+     '<span aria-hidden="true" class="sign">×</span>fail</span> '
+     '<span class="mark pass" role="img" title="pass" aria-label="pass">✓</span> <svg class="chart stacked"'),
+    (quiet("A remark."), "A remark.\n", "A remark.\n\n", '<p class="quiet">A remark.</p>\n'),
+    (Heading("Rates"), "Rates\n", "### Rates\n\n", "<h2>Rates</h2>\n"),
+    (Facts([("Result", "7 of 9"), ("Incomplete", ("none of ", Code("x")))]),
+     "Result      7 of 9\nIncomplete  none of x\n",
+     "- **Result:** 7 of 9\n- **Incomplete:** none of `x`\n\n",
+     '<dl class="facts"><dt>Result</dt><dd>7 of 9</dd><dt>Incomplete</dt><dd>none of <code>x</code></dd></dl>\n'),
+    (Figures([Figure("41.7 %", "pass^1", "95 %: 9 to 83")]),
+     "pass^1  41.7 % 95 %: 9 to 83\n", "- **41.7 %** pass^1 (95 %: 9 to 83)\n\n",
+     '<dl class="figures"><div class="figure plain"><dt>pass^1</dt>'),
+    (CASES,
+     "case  passed %  trials\na         16.7  +-\nand 2 more cases\n",
+     "| case | passed % | trials |\n| --- | ---: | --- |\n| `a` | 16.7 | `+-` |\n\n"
+     "<details><summary>1 more case</summary>\n\n"
+     "| case | passed % | trials |\n| --- | ---: | --- |\n| `b\\|c` | 1,234 |  |\n\n</details>\n\nand 1 more case\n\n",
+     '<div class="scroll" role="region" aria-label="Cases" tabindex="0"><table><caption>Cases</caption>'),
+    (RATES,
+     "   any of k     all of k\nk  worst  best  worst  best\n1   41.7  83.3   41.7  83.3\n",
+     "| k | any of k worst | any of k best | all of k worst | all of k best |\n| ---: | ---: | ---: | ---: | ---: |\n"
+     "| 1 | 41.7 | 83.3 | 41.7 | 83.3 |\n\n",
+     '<div class="scroll" role="region" aria-label="Rates" tabindex="0"><table><caption>Rates</caption><thead><tr>'
+     '<th scope="col" class="number">k</th><th scope="col" class="number">any of k worst</th>'),
+    (Chart(BARS, "A sentence.", [words("In place of it.")]),
+     "In place of it.\nA sentence.\n", "In place of it.\n\nA sentence.\n\n",
+     '<table class="rows"><caption>By tag</caption>'),
+    (Callout(Tone.FLAKY, "2 warnings", [Bullets([(Code("few"), " Few."), "Other."])]),
+     "2 warnings\n  - few Few.\n  - Other.\n",
+     "> [!WARNING]\n> **2 warnings**\n>\n> - `few` Few.\n> - Other.\n\n",
+     '<div class="callout flaky" role="note" aria-label="2 warnings">'),
+    (Callout(Tone.FAIL, "Long", [words("x")], folded=True),
+     "Long\n  x\n", "> [!CAUTION]\n> **Long**\n>\n> x\n\n", '<details class="callout fail">'),
+    (Bullets(["one", "- two"], is_numbered=True),
+     "1. one\n2. - two\n", "1. one\n2. \\- two\n\n", "<ol><li>one</li><li>- two</li></ol>\n"),
+    (Bullets([]), "", "", "\n"),
+    (Fold(("All of ", Code("x")), [words("y")], "x"),
+     "All of x\n  y\n", "<details><summary>All of x</summary>\n\ny\n\n</details>\n\n",
+     '<details><summary>All of <code>x</code></summary><div class="folded" id="x"><p>y</p>\n</div></details>\n'),
+    (Verbatim("one\ntwo", "Output", most_lines=1, strong=(0, 1)),
+     "Output\n| one\nThe first 1 of 2 lines.\n",
+     "Output\n\n```text\none\n```\n\nThe first 1 of 2 lines.\n\n",
+     '<div class="text"><p class="text-title">Output</p><pre><mark>o</mark>ne</pre>'
+     '<p class="quiet">The first 1 of 2 lines.</p></div>\n'),
+    (Verbatim("", "Output"), "Output (empty)\n", "Output\n\n(empty)\n\n",
+     '<div class="text"><p class="text-title">Output</p><p class="quiet">(empty)</p></div>\n'),
+    (Beside([Verbatim("a", "passed"), Verbatim("b", "failed")]),
+     f"{'passed':<48} | failed\n{'a':<48} | b\n",
+     "passed\n\n```text\na\n```\n\nfailed\n\n```text\nb\n```\n\n", '<div class="side-by-side"><div><div class="text">'),
+    (Section("why", "Why", [words("So."), Section("how", "How", [words("Thus.")])]),
+     "Why\n  So.\n\n  How\n    Thus.\n", "### Why\n\nSo.\n\n#### How\n\nThus.\n\n",
+     '<article id="why"><h2>Why</h2><p>So.</p>\n<article id="how"><h3>How</h3><p>Thus.</p>\n</article>\n</article>\n'),
+    (Section("why", "Why", lambda: iter(())), "", "", '<article id="why"><h2>Why</h2></article>\n'),
+)
+
+
+class Blocks(unittest.TestCase):
+    maxDiff = None
+
+    def test_each_block_in_each_format(self) -> None:
+        for block, as_words, as_markup, as_page in GOLDENS:
+            with self.subTest(block=block):
+                self.assertEqual(text(block), as_words)
+                self.assertEqual(markdown(block), as_markup)
+                self.assertEqual(html(block)[:len(as_page)], as_page)
+
+    def test_empty_lines_stand_where_they_help(self) -> None:
+        blocks = (words("One."), words("Two."), RATES, quiet("A remark."), words("Three."), Fold("Four", [words("x")]))
+        lines = text(*blocks).split("\n")
+        self.assertEqual([line[:4] for line in lines],
+                         ["One.", "Two.", "", "   a", "k  w", "1   ", "A re", "Thre", "", "Four", "  x", ""])
+
+    def test_a_table_that_is_titled_says_its_caption_in_plain_formats(self) -> None:
+        table = Table("Rates", [Column("k")], [("1",)], is_titled=True)
+        self.assertEqual((text(table), markdown(table)), ("Rates\nk\n1\n", "**Rates**\n\n| k |\n| --- |\n| 1 |\n\n"))
+
+    def test_one_run_of_several_has_a_rule_in_text_and_contents_on_the_page(self) -> None:
+        runs = [Section(f"run-{name}", f"Run {name}", [Section(f"{name}-{part}", part, [words(part)])
+                                                        for part in ("rates", "cases")], is_part=True) for name in "ab"]
+        document = Document("2 runs", (), runs, "End.")
+        lines = "".join(as_text(document)).split("\n")
+        self.assertEqual(lines[:6], ["== Run a " + "=" * 91, "rates", "  rates", "", "cases", "  cases"])
+        page = Outline("".join(as_html(document)))
+        self.assertEqual(page.headings, ["Run a", "rates", "cases", "Run b", "rates", "cases"])
+        self.assertLessEqual({"#run-a", "#a-rates", "#b-cases"}, set(page.links))
+
+    def test_colours_are_a_matter_of_paint_alone(self) -> None:
+        table = Table("", [Column("state")], [(Mark("flaky", Tone.FLAKY),), (Mark("other", Tone.PLAIN),)])
+        for block, painted in ((table, "state\n\x1b[33mflaky\x1b[0m\nother\n"),
+                               (Paragraph(("a ", Mark("fail", Tone.FAIL))), "a \x1b[31mfail\x1b[0m\n"),
+                               (Callout(Tone.FAIL, "No"), "\x1b[31mNo\x1b[0m\n"),
+                               (Facts([("Result", "x")]), "\x1b[1mResult\x1b[0m  x\n")):
+            with self.subTest(block=block):
+                self.assertEqual(text(block, paint=True), painted)
+                self.assertEqual(text(block), re.sub("\x1b\\[\\d*m", "", painted))
+
+    def test_spans_without_markup_are_a_title(self) -> None:
+        self.assertEqual(plain(SEVERAL), "7 of 9 passed, a`b fail + 7 pass, 2 fail")
+        self.assertEqual(plain(listed([Code("a"), "b", "c"])), "a, b, c")
+
+
+class HowMuch(unittest.TestCase):
+    def test_each_format_shows_its_detail(self) -> None:
+        blocks = [with_detail(words(detail.name), detail) for detail in Detail]
+        section = Section("s", "Hidden", [words("x")], detail=Detail.ALL)
+        for shown, expected in ((text(*blocks, section), "LEAD"), (markdown(*blocks, section), "LEAD MORE"),
+                                (text(*blocks, section, full=True), "LEAD MORE ALL Hidden x"),
+                                (html(*blocks, section), "LEAD MORE ALL Hidden x")):
+            self.assertEqual(re.findall(r"LEAD|MORE|ALL|Hidden|\bx\b", shown), expected.split())
+
+    def test_a_table_for_those_who_want_everything_is_folded_on_the_page(self) -> None:
+        self.assertTrue(html(with_detail(RATES, Detail.ALL)).startswith("<details><summary>Rates</summary>"))
+
+    def test_a_title_without_anything_shown_below_it_is_not_shown(self) -> None:
+        section = Section("s", "Title", [with_detail(words("x"), Detail.ALL)])
+        self.assertEqual((text(section), markdown(section)), ("", ""))
+
+    def test_text_shows_every_row_when_asked(self) -> None:
+        self.assertEqual(len(text(CASES, full=True).split("\n")), 5)
+
+    def test_rows_made_by_a_function_are_told_from_their_total_and_read_twice(self) -> None:
+        table = Table("", [Column("n")], lambda: ((number,) for number in range(9)), Cut(2, 4, "row", 9))
+        for _ in range(2):
+            self.assertIn("and 7 more rows", text(table))
+            self.assertIn("And 5 more rows, not shown.", html(table))
+        self.assertIn("and 7 more rows", text(Table("", [Column("n")], table.rows, Cut(2))))
+
+    def test_charts_fold_what_is_more_than_a_few(self) -> None:
+        bars = Bars("Tags", "tag", "pass^1", "passed", [Bar(str(n), 0.5, None, None, "") for n in range(9)],
+                    Cut(2, 5, "tag"))
+        page = html(Chart(bars))
+        self.assertIn("<summary>3 more tags</summary>", page)
+        self.assertIn("And 4 more tags, not shown.", page)
+
+
+class Budget(unittest.TestCase):
+    def document(self, parts: int, rows: int, letters: int) -> Document:
+        """A document of many alike parts."""
+        def blocks() -> Iterator[Block]:
+            yield words("Lead.")
+            yield Table("", [Column("x")], [(Code("x" * letters, letters),)] * rows, Cut(10, None, "case"),
+                        detail=Detail.MORE)
+        return Document("Many", (), [Section(f"p{n}", f"Part {n}", blocks, is_part=True) for n in range(parts)], "End.")
+
+    def test_rows_go_first_then_details_then_the_end_and_it_is_said(self) -> None:
+        for parts, rows, letters, said in (
+                (1, 100, 10, "</details>\n\n---\n\nEnd.\n"), (1, 400, 500, "and 300 more cases"),
+                (40, 40, 100, "and 28 more cases"), (40, 9, 2000, "Left out, so that the report fits: 32 details"),
+                (9000, 9, 100, "longer than a comment may be")):
+            with self.subTest(parts=parts, rows=rows, letters=letters):
+                whole = "".join(as_markdown(self.document(parts, rows, letters), COMMENT))
+                self.assertLessEqual(len(whole), COMMENT)
+                self.assertIn(said, whole)
+
+    def test_without_a_limit_nothing_is_left_out(self) -> None:
+        self.assertEqual("".join(as_markdown(self.document(40, 40, 100))).count("x" * 100), 40 * 40)
+
+    def test_a_page_of_many_rows_is_never_held_whole(self) -> None:
+        def rows() -> Iterator[Sequence[str]]:
+            return (("some text", str(number)) for number in range(50_000))
+
+        table = Table("Trials", [Column("a"), number_column("b")], rows, Cut(10, None, "trial", 50_000))
+        document = Document("Large", (), [Section("s", "S", lambda: [table])])
+        tracemalloc.start()
+        length = sum(map(len, as_html(document)))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        self.assertGreater(length, 3_000_000)
+        self.assertLess(peak, 500_000)
+
+
+class MarkdownWords(unittest.TestCase):
+    def test_a_backslash_stands_only_where_markdown_needs_it(self) -> None:
+        apart = "<!-- -->"
+        for own, escaped in (
+                ("complete: every planned cell was asked, 95 % (1.5-2)", None), ("k_max, pass@k, pass^10, a/b", None),
+                ("p < 0.05 > x & y = 1 + 2!", None), ("12:45:59, -3.2 to +4.0", None),
+                ("*a* _b_ __c__ a__b__", "\\*a\\* \\_b\\_ \\_\\_c\\_\\_ a__b\\_\\_"),
+                ("<b> <3 </x <!", "\\<b> <3 \\</x \\<!"), ("&amp; &x", "\\&amp; &x"), ("[x](y) a|b", "\\[x](y) a\\|b"),
+                ("https://x.org www.x.org", "https\\://x.org www\\.x.org"), ("me@x.org", f"me@{apart}x.org"),
+                ("@team pass@1", f"@{apart}team pass@1"), ("#12 a #b GH-1", f"#{apart}12 a #b GH-{apart}1"),
+                (":smile: a: b", f":{apart}smile: a: b"), ("1234567", f"123456{apart}7"),
+                ("a\nb\tc\x1b", "a b c\\\\x1b")):
+            with self.subTest(own=own):
+                self.assertEqual(markdown_words(own), own if escaped is None else escaped)
+
+    def test_no_line_begins_what_it_is_not(self) -> None:
+        for own, line in (("- a", "\\- a"), ("-3 points", None), ("+ a", "\\+ a"), ("# a", "\\# a"), ("#a", None),
+                          ("> a", "\\> a"), ("1. a", "1\\. a"), ("7 of 9", None), ("2) b", "2\\) b"), ("---", "\\---"),
+                          ("===", "\\==="), ("1.5 s", None), ("  # a", "\\# a")):
+            with self.subTest(own=own):
+                self.assertEqual(markdown_line(own), own if line is None else line)
+
+
+def skeleton(markup: str) -> list[str]:
+    """The markup of each line that a renderer finds outside of code, and nothing of its words."""
+    unquoted = re.sub(r"^> ", "", markup, flags=re.MULTILINE)
+    lines = []
+    for line in FENCED.sub("", unquoted).replace("<!-- -->", "").split("\n"):
+        rest = re.sub(r"^<details><summary>[^<]*</summary>$", "<details>", line)
+        rest = ESCAPE_OR_CODE.sub("=", rest)
+        start = re.match(r"#{1,6} |[-+] |\d+\. |>|---$", rest)
+        lines.append((start[0] if start else "") + "".join(re.findall(r"\*\*|</?\w+>|[\[|~`]", rest)))
+    return lines
+
+
+class Hostile(unittest.TestCase):
+    def test_no_text_breaks_its_place(self) -> None:
+        self.assertNotEqual(skeleton("a <b> **c** [d"), skeleton("a b c d"))
+        like = Outline("".join(as_html(every_block("plain"))))
+        tags, lines = [tag for tag in like.tags if tag != "wbr"], skeleton("".join(as_markdown(every_block("plain"))))
+        for hostile in filter(str.strip, dict.fromkeys((*CORPUS, *HOSTILE))):
+            with self.subTest(hostile=hostile[:80]):
+                markup = "".join(as_markdown(every_block(hostile)))
+                self.assertEqual(skeleton(markup), lines)
+                self.assertEqual(len(tables(FENCED.sub("", markup))), 5)
+                page = Outline("".join(as_html(every_block(hostile))))
+                self.assertEqual((page.ids, page.links, page.attributes), (like.ids, like.links, like.attributes))
+                self.assertEqual([tag for tag in page.tags if tag != "wbr"], tags)
+
+    def test_a_terminal_gets_lines_that_fit_and_nothing_that_it_obeys(self) -> None:
+        for hostile in dict.fromkeys((*CORPUS, *HOSTILE)):
+            for full in (False, True):
+                shown = "".join(as_text(every_block(hostile), is_full=full))
+                with self.subTest(hostile=hostile[:80], full=full):
+                    self.assertNotRegex(shown, "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+                    self.assertLessEqual(max(map(width_of, shown.split("\n"))), WIDTH)
+
+
+class WhyTrialsFailed(unittest.TestCase):
+    def document(self, path: str) -> Document:
+        """The section, of a committed run."""
+        run = report_of(read_run_record(ROOT / path), "run")
+        return Document("Run", (), [Section("failures", "Why trials failed", lambda: failure_blocks(run)),
+                                    Section("incomplete", "Incomplete trials", lambda: unjudged_blocks(run))])
+
+    def test_it_is_said_in_every_format_from_one_place(self) -> None:
+        document = self.document("runs/smollm2.json")
+        for shown in (as_text(document), as_markdown(document, COMMENT), as_html(document)):
+            said = "".join(shown).replace("\u00a0", " ")
+            for figure in ("317 of 320 (99.1 %) judged trials failed.", "priority", "expected normal, got urgent",
+                           "136", "None of 320 planned trials."):
+                self.assertIn(figure, said)
+
+    def test_text_has_the_confusions_when_asked(self) -> None:
+        document = self.document("runs/smollm2.json")
+        self.assertNotIn("taken for which", "".join(as_text(document)))
+        self.assertIn("    true             101        4   135     240\n", "".join(as_text(document, is_full=True)))
+
+    def test_incomplete_trials_stand_by_error(self) -> None:
+        run = report_of(hostile_record(), "run")
+        shown = "".join(as_text(Document("", list(unjudged_blocks(run)), ())))
+        self.assertRegex(shown, r"type +planned trials +message\nBrokenReply  \d+ of \d+ \(33.3 %\)  ")
+
+
+if __name__ == "__main__":
+    unittest.main()
