@@ -189,8 +189,8 @@ def record_and_show(options: argparse.Namespace, start: float, words: "Sequence[
     from benchkit.basics.clock import Clock, StopRequest
     from benchkit.disk.whole_files import refuse_other
     from benchkit.basics.errors import EnvironmentFailure
-    from benchkit.running.live import RunContext, log_at, workload_of, record_live, verdicts_of
-    from benchkit.running.workload import wanted_plan
+    from benchkit.running.live import log_at, record_live, verdicts_of, workload_of
+    from benchkit.running.workload import RunContext, wanted_plan
     from benchkit.running.shards import AUTO, refuse_part_of_array, shard_of, shards_beside
     from benchkit.tasks.task import load_task
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from benchkit.boards.job import Job
     from benchkit.boards.recording_batch import Recorded, BatchRunConfig
     from benchkit.boards.trace_invariants import Asked
-    from benchkit.running.live import RunContext
+    from benchkit.running.workload import RunContext
 
 
 def parser() -> cli.Parser:
@@ -240,7 +240,7 @@ def job_at(path: str) -> "Job":
 def edges_of(options: argparse.Namespace) -> "RunContext":
     """Where a run meets the world."""
     from benchkit.basics.clock import Clock, StopRequest
-    from benchkit.running.live import RunContext
+    from benchkit.running.workload import RunContext
     return RunContext(cli.folders(), options.start, cli.say, sys.stderr, Clock(), StopRequest())
 
 

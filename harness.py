@@ -163,7 +163,8 @@ def recorded(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
     from benchkit.basics.errors import EnvironmentFailure, Unusable
     from benchkit.recordings.converting import recording_of
     from benchkit.recordings.replay import with_measured_latency
-    from benchkit.running.live import RunContext, RunConfig, log_at, workload_of, record_live, verdicts_of
+    from benchkit.running.live import RunConfig, log_at, record_live, verdicts_of, workload_of
+    from benchkit.running.workload import RunContext
     from benchkit.tasks.task import load_task
     from benchkit.trial_log.reader import read_log
 

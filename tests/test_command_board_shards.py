@@ -23,7 +23,7 @@ from benchkit.boards.batch_log import one_at_a_time
 from benchkit.disk.appending import AppendFile
 from benchkit.disk.locking import LockedElsewhere
 from benchkit.disk.whole_files import move_whole
-from benchkit.running.live import RunContext
+from benchkit.running.workload import RunContext
 from benchkit.trial_log.merging import Merged, merge_logs
 from tests.board_command import BoardCommand
 from tests.commands import HANGS_S, PYTHON, ROOT

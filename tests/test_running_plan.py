@@ -25,7 +25,7 @@ from benchkit.running.plan import (
     refuse_changes,
     remaining_work,
     settings_differences,
-    usual_mend,
+    usual_remedy,
     work_left,
 )
 from benchkit.trial_log.lines import PlanLine
@@ -204,12 +204,12 @@ class WhatFits(unittest.TestCase):
 
     def test_changes_are_refused_with_all_that_differs_and_the_command_that_runs_it_again(self) -> None:
         log = self.log()
-        refuse_changes(log, AllowedChanges(), usual_mend(self.COMMAND))
+        refuse_changes(log, AllowedChanges(), usual_remedy(self.COMMAND))
         with self.assertRaises(Unusable) as caught:
             refuse_changes(
                 log,
                 AllowedChanges(("mail-1",), {SYSTEM: ("options.top_k: 64 -> 1", 'digest: "a" -> "b"')}),
-                usual_mend(self.COMMAND),
+                usual_remedy(self.COMMAND),
             )
         self.assertEqual(
             f"{self.path}: the prompt or schema of case mail-1 changed, and the settings of {SYSTEM} changed "

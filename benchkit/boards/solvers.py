@@ -18,7 +18,7 @@ from benchkit.boards.job import Job
 from benchkit.boards.pack import Pack, PackBaseline
 from benchkit.boards.playing import Timing, Trace, TracedSystem
 from benchkit.disk.whole_files import read_whole, shown_path
-from benchkit.running.live import RunContext
+from benchkit.running.workload import RunContext
 from benchkit.systems.loading import is_baseline, load_system, split_name
 from benchkit.systems.system import Loaded, System, SystemOptions
 

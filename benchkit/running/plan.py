@@ -195,20 +195,20 @@ def settings_differences(before: JSON, now: JSON) -> tuple[str, ...]:
     return tuple(f"{found.place}: {found.one} -> {found.other}" for found in differences(before, now))
 
 
-def usual_mend(command: Command) -> str:
+def usual_remedy(command: Command) -> str:
     """What bench.py can do where requests have changed."""
     return f"run what changed again with {command.having('--changed', 'rerun')}, or choose another --log"
 
 
-def refuse_changes(log: TrialLog, changes: AllowedChanges, mend: str) -> None:
-    """Raise Unusable that names what differs; `mend` is what to do about it."""
+def refuse_changes(log: TrialLog, changes: AllowedChanges, remedy: str) -> None:
+    """Raise Unusable that names what differs; `remedy` is what to do about it."""
     parts = []
     if changes.asks:
         parts.append(f"the prompt or schema of {cases_named(changes.asks)} changed")
     for system, texts in (changes.settings or {}).items():
         parts.append(f"the settings of {shown_line(system)} changed ({'; '.join(texts)})")
     if parts:
-        raise Unusable(f"{log.path}: {', and '.join(parts)} since it was recorded; {mend}")
+        raise Unusable(f"{log.path}: {', and '.join(parts)} since it was recorded; {remedy}")
 
 
 def is_left(log: Cells, cell: Cell, changes: AllowedChanges, selection: Selection) -> bool:

@@ -3,11 +3,11 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TextIO, TypeAlias
 
 from benchkit import VERSION
 from benchkit.basics.clock import Budget, Clock, StopRequest
@@ -77,13 +77,13 @@ class Sidecar(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What a person asked for: which cells, into which log, within which limits.
+    """What is to be run: which cells, into which log, within which limits.
 
     prompts         of every case, by its id
     command         how it was asked, so that errors can offer the command that would be right
     adds_systems    whether a log of other systems is gone on with; else it is refused
-    companion       a file that grows beside the log, if there is one
-    mend            what to do where requests have changed, in words; None: what bench.py can do
+    sidecar         a file that grows beside the log, if there is one
+    remedy          what to do where requests have changed, in words; None: what bench.py can do
     parallel        how many trials are under way at once
     without_server  the command to offer where a system's server does not answer, if there is one
     probe           called once where something is left to run, before anybody is asked; raises Unusable if it must not
@@ -105,20 +105,30 @@ class Workload:
     accept_damage: bool = False
     adds_systems: bool = False
     sidecar: Sidecar | None = None
-    mend: str | None = None
+    remedy: str | None = None
     parallel: int = 1
     without_server: Command | None = None
     probe: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
-class SessionContext:
-    """The edges of a session: time, the wish to stop, who watches, and where a line for the person goes."""
+class RunContext:
+    """What surrounds a run: folders of modules, time, signals, and the person who waits.
 
+    `start` is when the process began, on the clock's monotonic time. `say` takes a line for the person; `progress` is
+    the stream for progress (None: quiet).
+    """
+
+    folders: Sequence[Path]
+    start: float
+    say: Callable[[str], None]
+    progress: TextIO | None
     clock: Clock
     stop: StopRequest
-    say: Callable[[str], None]
-    observer: Callable[[RemainingWork], AbstractContextManager[Observer]]
+
+
+Observe: TypeAlias = Callable[[RemainingWork], AbstractContextManager[Observer]]
+"""Makes who watches a session, once it is known what is to be done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +144,7 @@ class Ended:
 
 
 def wanted_plan(workload: Workload, log: TrialLog | None) -> PlanLine:
-    """The plan that the order asks for; where systems may be added, with those that the log has already.
+    """The plan that a workload asks for; where systems may be added, with those that the log has already.
 
     Raises Unusable for a plan larger than a log can hold.
     """
