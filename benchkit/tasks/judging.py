@@ -9,7 +9,7 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.json_text import canonical
 from benchkit.basics.texts import cases_named, count_of, shown_line
 from benchkit.basics.values import JSON, Case, ErrorFacts
-from benchkit.tasks.modules import told
+from benchkit.tasks.modules import Raised, called, told
 from benchkit.tasks.task import Task, prompt_of, without_labels
 
 MOST_EXPLAINED = 200
@@ -33,13 +33,11 @@ class Judgement:
 def judge(task: Task, case: Case, output: str) -> Judgement:
     """The verdict on an output: fail only if some check is False; incomplete if a check could not be asked."""
     try:
-        checks = _asked(task.check(case, output))
+        checks = called(_checks, task, case, output, passing=(_NoAnswerError,))
     except _NoAnswerError as error:
         return _incomplete(str(error))
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001 - the user's function can raise anything; it becomes a named error
-        return _incomplete(f"check {told(error, task.check)}")
+    except Raised as raised:
+        return _incomplete(f"check {told(raised.error, task.check)}")
     if all(checks.values()):
         return Judgement("pass", checks, None, None)
     return Judgement("fail", checks, _explained(task, case, output, checks), None)
@@ -53,7 +51,8 @@ def _incomplete(message: str) -> Judgement:
     return Judgement("incomplete", None, None, ErrorFacts("CheckError", message))
 
 
-def _asked(given: object) -> Mapping[str, bool]:
+def _checks(task: Task, case: Case, output: str) -> Mapping[str, bool]:
+    given: object = task.check(case, output)
     if not isinstance(given, Mapping) or not given:
         raise _NoAnswerError("check gave no {name: true or false}")
     for name, answer in given.items():
@@ -67,14 +66,16 @@ def _asked(given: object) -> Mapping[str, bool]:
 def _explained(task: Task, case: Case, output: str, checks: Mapping[str, bool]) -> Mapping[str, str] | None:
     if task.explain is None:
         return None
-    failed = [name for name, holds in checks.items() if not holds]
+    failed, explain = [name for name, holds in checks.items() if not holds], task.explain
+
+    def explanations() -> Mapping[str, object]:
+        given = explain(case, output)
+        return {name: given[name] for name in failed if name in given}
     try:
-        given = task.explain(case, output)
-        found = {name: given[name] for name in failed if name in given}
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001 - an explanation that raises must not change the verdict, but is seen
-        found = dict.fromkeys(failed, f"explain {told(error, task.explain)}")
+        found = called(explanations)
+    except Raised as raised:
+        # an explanation that raises must not change the verdict, but is seen
+        found = dict.fromkeys(failed, f"explain {told(raised.error, explain)}")
     return {name: shown_line(str(text), MOST_EXPLAINED) for name, text in found.items()} or None
 
 
@@ -190,12 +191,11 @@ def _problems_of_baselines(task: Task, case: Case) -> Iterator[str]:
 
 
 def _answer(question: Callable[[], object]) -> object:
+    """What the user's function gives, or the error that it raised: the caller says so."""
     try:
-        return question()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001 - the user's function can raise anything; the caller says so
-        return error
+        return called(question)
+    except Raised as raised:
+        return raised.error
 
 
 def _check_names(task: Task, case: Case) -> tuple[str, ...] | None:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
+from typing import Any, TypeVar
 
 from benchkit.basics.errors import KitError, Unusable
 from benchkit.basics.texts import shown_line
@@ -21,6 +22,7 @@ from benchkit.basics.texts import shown_line
 OWN_NAMES = ("bench", "harness", "report", "outputs_digest", "board", "benchkit", "tests", "test_bench")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+\b")
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
+Made = TypeVar("Made")
 
 
 def load_module(name: str, folders: Sequence[Path]) -> ModuleType:
@@ -77,15 +79,34 @@ def told(error: BaseException, function: object = None) -> str:
     return what_came(error) + (f" ({place})" if place else "")
 
 
-def what_came(error: BaseException, told: Callable[[str], str] = str) -> str:
+def what_came(error: BaseException, redact: Callable[[str], str] = str) -> str:
     """What a function of the user raised, in words: `raised KeyError: 'due'`; the same in every process.
 
-    `told` hides what is not to be told.
+    `redact` takes secrets out of the error's own words.
     """
     if isinstance(error, SystemExit):
-        return f"called sys.exit({shown_line(told(_text_of(error.code, repr)), 40)})"
-    text = shown_line(told(_text_of(error, str)))
+        return f"called sys.exit({shown_line(redact(_text_of(error.code, repr)), 40)})"
+    text = shown_line(redact(_text_of(error, str)))
     return f"raised {type(error).__name__}" + (f": {text}" if text else "")
+
+
+class Raised(Exception):
+    """Code of the user raised `error`, which can be anything; `told(error, function)` says it in words."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+def called(function: Callable[..., Made], *given: Any, passing: tuple[type[BaseException], ...] = ()) -> Made:
+    """What code of the user gives. What it raises comes out as Raised; Ctrl-C, and what is `passing`, as it is."""
+    passing = (KeyboardInterrupt, *passing)
+    try:
+        return function(*given)
+    except passing:
+        raise
+    except BaseException as error:
+        raise Raised(error) from error
 
 
 @contextmanager
@@ -149,14 +170,15 @@ def _run(spec: ModuleSpec) -> ModuleType:
     before = sys.modules.get(spec.name)
     sys.modules[spec.name] = module
     try:
-        _execute(spec, module)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        _put_back(spec.name, before)
-        if isinstance(error, MemoryError):
-            raise  # which says nothing of the module
-        raise Unusable(_what_went_wrong(str(spec.origin), error)) from error
+        called(_execute, spec, module)
+    except Raised as raised:
+        if before is None:
+            del sys.modules[spec.name]
+        else:
+            sys.modules[spec.name] = before
+        if isinstance(raised.error, MemoryError):
+            raise raised.error from None  # which says nothing of the module
+        raise Unusable(_what_went_wrong(str(spec.origin), raised.error)) from raised.error
     return module
 
 
@@ -167,13 +189,6 @@ def _execute(spec: ModuleSpec, module: ModuleType) -> None:
     # not exec_module: it trusts a .pyc of the same second and size, and runs another text than the one digested
     code = loader.source_to_code(loader.get_data(str(spec.origin)), str(spec.origin))
     exec(code, module.__dict__)
-
-
-def _put_back(name: str, before: ModuleType | None) -> None:
-    if before is None:
-        del sys.modules[name]
-    else:
-        sys.modules[name] = before
 
 
 def _what_went_wrong(file: str, error: BaseException) -> str:
