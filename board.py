@@ -106,9 +106,8 @@ def add_run_flags(run: argparse.ArgumentParser) -> None:
     add_models(run)
     run.add_argument("--offline", action="store_true", help="baselines only: no key, no server, no network")
     run.add_argument("--limit", type=cli.whole_number, metavar="N", help="run at most N cells in this session")
-    run.add_argument("--shard", metavar="I/N", help="run part I of N only, into files of its own in the batch (auto: "
-                     "the part of this task of a Slurm or Kubernetes job array; auto/N: of an array of N, of which "
-                     "some tasks are run again)")
+    run.add_argument("--shard", metavar="I/N", help=f"run part I of N only, into files of its own in the batch "
+                     f"{cli.PART_OF_AN_ARRAY}")
     which = run.add_mutually_exclusive_group()
     which.add_argument("--fresh", action="store_true", help="begin another batch")
     which.add_argument("--batch", metavar="STAMP", help="go on with this batch (default: the newest not published)")

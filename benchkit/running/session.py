@@ -16,6 +16,7 @@ from benchkit.basics.clock import StopRequest
 from benchkit.basics.errors import BrokenOff, Interrupted, KitError, Unusable
 from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON, Failure
+from benchkit.disk.machine import environment
 from benchkit.running.at_once import run_at_once
 from benchkit.running.engine import Answering, Callbacks, Limits, Stopped, run_trials
 from benchkit.running.plan import (
@@ -34,7 +35,7 @@ from benchkit.running.plan import (
     usual_remedy,
     work_left,
 )
-from benchkit.running.workload import Ended, Observe, RunContext, Workload, environment, settings_of, wanted_plan
+from benchkit.running.workload import Ended, Observe, RunContext, Workload, settings_of, wanted_plan
 from benchkit.systems.guarding import kept_of
 from benchkit.systems.loading import is_baseline
 from benchkit.trial_log.lines import LoadedLine, PlanLine, SessionLine, StopLine, SystemLine, TrialLine

@@ -12,8 +12,8 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.texts import count_of, names_of, shown_line, word_for
 from benchkit.basics.values import Cell, Shard
 from benchkit.recordings.recording import MOST_HELD
-from benchkit.recordings.run_record import LINES
-from benchkit.running.plan import can_be_retried, cells_of, size_of
+from benchkit.recordings.run_record import LINES, RunRecord, Tally
+from benchkit.running.plan import RemainingWork, can_be_retried, cells_of, size_of
 from benchkit.running.shards import better_number, mark_of
 from benchkit.running.workload import Ended, Workload
 from benchkit.trial_log.lines import PlanLine
@@ -110,6 +110,29 @@ def status_text(status: Status) -> str:
     if status.damage:
         lines.append(f"  damage     {status.damage}: set aside; the trials that stood there run again")
     return "\n".join(lines)
+
+
+def dry_run_text(log: Path, remaining: RemainingWork) -> str:
+    """What would be run, in words."""
+    planned = word_for(remaining.planned, "planned trial is", "planned trials are")
+    first = f", the first of them {remaining.first}" if remaining.first else ""
+    return (f"{log}: {remaining.recorded} of {remaining.planned} {planned} recorded; this command would run "
+            f"{remaining.chosen}{first}; nothing was asked or written\n")
+
+
+def run_text(record: RunRecord, tally: Tally, out: Path, report: Command) -> str:
+    """What became of the trials of a run record, where it is written, and the command to go on."""
+    totals, errors = tally.totals, tally.errors
+    reasons = f" ({', '.join(f'{name} {count}' for name, count in errors.items())})" if errors else ""
+    not_judged = () if tally.check_error is None else (f"  not judged: {shown_line(tally.check_error, 400)}",)
+    return "\n".join((
+        f"{shown_line(record.system)} on {count_of(len(record.cases), 'case')} ({shown_line(record.split)}) x "
+        f"{count_of(record.trials, 'trial')}, judged by {record.judge.name} {record.judge.version}",
+        f"  pass {totals.passed} of {totals.planned}, fail {totals.failed} of {totals.planned}, "
+        f"incomplete {totals.incomplete} of {totals.planned}{reasons}",
+        *not_judged,
+        f"  written to {out}",
+        f"  report     {report}"))
 
 
 def ending(workload: Workload, cases: str, ended: Ended, found: Status, is_kept: bool = True) -> str:

@@ -1,8 +1,6 @@
 """What a session is given: the wanted plan, its prompts and settings, and the environment it runs in."""
 from __future__ import annotations
 
-import os
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -30,28 +28,6 @@ from benchkit.trial_log.lines import (
     bytes_of,
 )
 from benchkit.trial_log.reader import TrialLog
-
-CPUINFO = Path("/proc/cpuinfo")
-
-
-def environment(server: Mapping[str, JSON]) -> dict[str, JSON]:
-    """This machine, and the server as the system tells it ({"server", "server_version"}, more where it knows)."""
-    return {"python": platform.python_version(), "platform": platform.platform(), "processor": processor(CPUINFO),
-            "processors": os.cpu_count(), **server}
-
-
-def processor(cpuinfo: Path) -> str:
-    """The model name of the first processor where Linux tells it, else what Python knows."""
-    try:
-        text = cpuinfo.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return platform.processor() or platform.machine()
-    for line in text.splitlines():
-        key, _, value = line.partition(":")
-        if key.strip() == "model name" and value.strip():
-            return value.strip()
-    return platform.machine()
-
 
 PARALLEL = "parallel"
 """The setting of a run in which each server had several trials at once; where it had one at a time, it is not there."""

@@ -82,6 +82,8 @@ def _explained(task: Task, case: Case, output: str, checks: Mapping[str, bool]) 
 ODD_OUTPUTS = ("", "{}", "[]", "null", "no JSON at all", '{"a": {"b": [1, null, true]}}', "[" * 60 + "]" * 60)
 """Outputs that models do give; a check must have an answer to each."""
 SEED = 1001
+MOST_LABELS = 20
+"""A field of `expected` with more different values is no label."""
 PROBED_CASES = 10
 """So many cases are looked at before a run: a check that raises on what models say raises on any case."""
 
@@ -133,6 +135,23 @@ def summary_of(task: Task, cases: Sequence[Case]) -> Summary:
     return Summary(
         Counter(case.split for case in cases), Counter(tag for case in cases for tag in case.tags),
         _labels(cases), tuple(_check_names(task, cases[0]) or ()), tuple(task.baselines), task.sees_labels)
+
+
+def summary_text(task: Task, summary: Summary, cases: str, generic: Sequence[str]) -> str:
+    """What a task and its cases consist of, a line each. `generic` are the baselines that fit any task."""
+    baselines = [name + (" (sees labels)" if name in summary.sees_labels else "") for name in summary.baselines]
+    labels = [(f"{field}:", _counted(counts)) for field, counts in summary.labels.items() if len(counts) <= MOST_LABELS]
+    rows = (("cases:", _counted(summary.splits)), *labels, ("tags:", _counted(summary.tags) or "none"),
+            ("checks:", ", ".join(summary.checks)), ("baselines:", ", ".join(baselines) or "none"),
+            ("for any task:", ", ".join(f"{name} (sees labels)" for name in generic if name not in task.baselines)))
+    width = max(len(name) for name, _ in rows)
+    lines = [f"  {shown_line(name).ljust(width)} {shown_line(text, 2000)}" for name, text in rows]
+    return "\n".join((f"{cases} and {task.module} ({task.name} {task.version}) can be used", *lines))
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    """`billing 12, bug 9`, in the order given."""
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
 def _problems_of_labels(task: Task, case: Case) -> Iterator[str]:

@@ -9,17 +9,20 @@ import importlib.util
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
+from benchkit.basics.command import Command
 from benchkit.basics.errors import KitError, Unusable
 from benchkit.basics.texts import shown_line
 
 OWN_NAMES = ("bench", "harness", "report", "outputs_digest", "board", "benchkit", "tests", "test_bench")
+SHIPPED = {"--task": ("triage_task",), "--system": ("model_triage", "baselines", "ollama", "openai")}
+"""What a log may name by itself: the task of the example, and the kit's own kinds of system."""
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+\b")
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 Made = TypeVar("Made")
@@ -40,6 +43,23 @@ def load_module(name: str, folders: Sequence[Path]) -> ModuleType:
             return _run_to(name, spec)
     places = " or ".join(str(folder) for folder in dict.fromkeys(folders))
     raise Unusable(f"there is no module {name} (looked for {name.replace('.', '/')}.py in {places})")
+
+
+def strangers_in(names: Mapping[str, str]) -> dict[str, str]:
+    """Of the modules that a file names, by flag, those which are not the kit's own: a person has to type them."""
+    return {flag: name for flag, name in names.items() if name.partition(":")[0] not in SHIPPED[flag]}
+
+
+def refuse_strangers(kind: str, file: str, names: Mapping[str, str], command: Command, has_cases: bool) -> None:
+    """Raise Unusable where a file of some kind names modules that nobody typed. `has_cases`: --cases was typed."""
+    strangers = strangers_in(names)
+    for flag, name in strangers.items():
+        command = command.having(flag, name)
+    if strangers:
+        named = " ".join(f"{flag} {shown_line(name, 80)}" for flag, name in strangers.items())
+        more = "" if has_cases else ", with --cases FILE if they are not in cases.json"
+        raise Unusable(f"{file}: it was recorded with {named}; a module is never imported because a {kind} names it, "
+                       f"so say it yourself{more}: {command}")
 
 
 def source_of(module: ModuleType) -> str:
