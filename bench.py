@@ -141,7 +141,7 @@ def export(options: argparse.Namespace) -> int:
 def merge(options: argparse.Namespace) -> int:
     """--merge: the logs of all shards as one, and what no log holds."""
     from benchkit.basics.command import Command
-    from benchkit.running.live import log_path
+    from benchkit.running.shards import log_path
     from benchkit.running.summary import merged_text
     from benchkit.tasks.modules import strangers_in
     from benchkit.trial_log.merging import merge_logs
@@ -173,9 +173,9 @@ def record(options: argparse.Namespace) -> int:
     """The main story: fill in the flags from the log, record what is left, convert, judge, and show."""
     from benchkit.basics.errors import EnvironmentFailure
     from benchkit.disk.whole_files import refuse_other
-    from benchkit.running.live import log_at, log_path, record_live, verdicts_of, workload_of
+    from benchkit.running.live import log_at, record_live, verdicts_of, workload_of
     from benchkit.running.session import dry_run_of
-    from benchkit.running.shards import AUTO, refuse_part_of_array, shard_of, shards_beside
+    from benchkit.running.shards import AUTO, log_path, refuse_part_of_array, shard_of, shards_beside
     from benchkit.running.summary import dry_run_text
     from benchkit.running.workload import wanted_plan
     from benchkit.tasks.modules import refuse_strangers

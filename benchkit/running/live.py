@@ -13,17 +13,16 @@ from benchkit.basics.clock import Budget, signals_as_stop_request
 from benchkit.basics.command import Command
 from benchkit.basics.errors import BrokenOff, EnvironmentFailure, Interrupted, NoModel, NoServer, Unusable
 from benchkit.basics.json_text import request_of
-from benchkit.basics.texts import file_stem, word_for
-from benchkit.basics.values import JSON, Case, Shard, seed_of
+from benchkit.basics.texts import word_for
+from benchkit.basics.values import JSON, Case, seed_of
 from benchkit.disk.appending import refuse_link
 from benchkit.recordings.replay import REPLAY, is_replay, recording_from, reference_of
 from benchkit.running.plan import ALL, Selection
 from benchkit.running.progress import Progress, Verdicts, columns_of
 from benchkit.running.session import record
-from benchkit.running.shards import mark_of
 from benchkit.running.summary import status_of
 from benchkit.running.workload import Ended, RunContext, Workload, prompts_of
-from benchkit.systems.loading import load_system, split_name
+from benchkit.systems.loading import load_system
 from benchkit.systems.system import SystemOptions
 from benchkit.tasks.judging import judge, refuse_raising
 from benchkit.tasks.task import Task, in_split, read_cases
@@ -55,15 +54,6 @@ class RunConfig:
     accept_damage: bool = False
     parallel: int = 1
     unchecked: bool = False
-
-
-def log_path(given: str | None, system: str, shard: Shard | None) -> Path:
-    """--log, or recorded/NAME.jsonl after the system; recorded/NAME.shard-I-of-N.jsonl for a shard."""
-    if given is None:
-        return Path("recorded", f"{file_stem(split_name(system)[1])}{mark_of(shard)}.jsonl")
-    if not given.endswith(".jsonl"):
-        raise Unusable(f"--log {given}: the name of a log ends in .jsonl; its recording lies beside it in .json")
-    return Path(given)
 
 
 def log_at(path: Path, accept_damage: bool = False) -> TrialLog | None:
