@@ -14,7 +14,6 @@ from benchkit.running.plan import (
     ALL,
     AllowedChanges,
     Assignment,
-    NothingRecorded,
     RemainingWork,
     Selection,
     cells_of,
@@ -145,7 +144,7 @@ class WhatIsLeft(unittest.TestCase):
 
     def test_without_a_log_everything_is_ahead(self) -> None:
         self.assertEqual(RemainingWork(10, 0, 10, "a, trial 1"),
-                         remaining_work(NothingRecorded(), replace(self.PLAN, trials=2), NO_CHANGES, ALL))
+                         remaining_work(None, replace(self.PLAN, trials=2), NO_CHANGES, ALL))
 
 
 class WhatFits(unittest.TestCase):

@@ -21,7 +21,6 @@ from benchkit.running.at_once import run_at_once
 from benchkit.running.engine import Answering, Callbacks, Limits, Stopped, run_trials
 from benchkit.running.plan import (
     AllowedChanges,
-    NothingRecorded,
     RemainingWork,
     Selection,
     can_be_retried,
@@ -48,7 +47,7 @@ def dry_run_of(workload: Workload, log: TrialLog | None) -> RemainingWork:
     plan = wanted_plan(workload, log)
     check_selection(plan, workload.selection)
     changes = AllowedChanges() if log is None else _compare(workload, log, plan)
-    return remaining_work(log or NothingRecorded(), plan, changes, _chosen(workload))
+    return remaining_work(log, plan, changes, _chosen(workload))
 
 
 def record(workload: Workload, log: TrialLog | None, context: RunContext, observe: Observe) -> Ended:
@@ -104,7 +103,7 @@ def _ended_by_stop_request(stop: StopRequest, holds: Callable[[], bool] = lambda
         yield
     except KitError:
         if holds():
-            stop.raise_if_wished()
+            stop.raise_if_requested()
         raise
 
 

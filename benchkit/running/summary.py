@@ -10,7 +10,7 @@ from pathlib import Path
 from benchkit.basics.command import Command, shell_word
 from benchkit.basics.errors import Unusable
 from benchkit.basics.texts import count_of, names_of, shown_line, word_for
-from benchkit.basics.values import Cell, Shard
+from benchkit.basics.values import Shard
 from benchkit.recordings.recording import MOST_HELD
 from benchkit.recordings.run_record import LINES, RunRecord, Tally
 from benchkit.running.plan import RemainingWork, can_be_retried, cells_of, size_of
@@ -55,16 +55,17 @@ def status_of(log: TrialLog, system: str | None = None) -> Status:
     errors: Counter[str] = Counter()
     of_trial: Counter[int] = Counter()
     for position, cell in log.attempted():
-        if cell.system in systems and _is_of(log.shard, position):
+        if cell.system in systems and (log.shard is None or log.shard.holds(position)):
             counts["stale"] += log.is_stale(cell)
             if log.is_recorded(cell):
                 counts["recorded"] += 1
                 of_trial[cell.trial] += 1
                 counts["several"] += log.attempts(cell) > 1
-                errors.update(_error_of(log, cell))
+                errors[log.error_type(cell) or ""] += 1
+    outputs = errors.pop("", 0)
     last, planned = log.begun()[-1], _planned(log, plan, systems)
     return Status(
-        name=log.path.name, systems=systems, planned=planned, outputs=counts["recorded"] - errors.total(),
+        name=log.path.name, systems=systems, planned=planned, outputs=outputs,
         errors=tuple(sorted(errors.items())), stale=counts["stale"],
         left=planned - counts["recorded"], several_attempts=counts["several"],
         sessions=len(log.sessions), last_session=last.line.started_at,
@@ -73,21 +74,11 @@ def status_of(log: TrialLog, system: str | None = None) -> Status:
             lambda trial: of_trial[trial] == len(plan.cases) * len(systems), range(1, plan.trials + 1))))
 
 
-def _is_of(shard: Shard | None, position: int) -> bool:
-    """Whether a position of the plan is one of a shard's."""
-    return shard is None or position % shard.of == shard.index - 1
-
-
 def _planned(log: TrialLog, plan: PlanLine, systems: Collection[str]) -> int:
     """How many cells are planned for these systems; those of all are not gone through, for there may be millions."""
     if len(systems) == len(plan.systems):
         return size_of(plan, log.shard)
     return sum(cell.system in systems for cell in cells_of(plan, log.shard))
-
-
-def _error_of(log: TrialLog, cell: Cell) -> list[str]:
-    found = log.error_type(cell)
-    return [] if found is None else [found]
 
 
 def status_text(status: Status) -> str:
