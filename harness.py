@@ -31,7 +31,6 @@ if sys.version_info < (3, 11):
 try:
     import argparse
     import os
-    import time
 
     HERE = os.path.dirname(os.path.abspath(__file__))
     if HERE not in sys.path:
@@ -44,24 +43,16 @@ except MemoryError:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
     from typing import NoReturn
 
-    from benchkit.basics.command import Command
-    from benchkit.basics.values import JSON, Case
-    from benchkit.recordings.recording import Recording
-    from benchkit.recordings.run_record import RunRecord, Tally
+    from benchkit.basics.values import JSON
+    from benchkit.recordings.run_record import RunRecord
     from benchkit.reports.comparison import SideBySide
     from benchkit.reports.gate import Gate, GateRules
-    from benchkit.tasks.judging import Summary
     from benchkit.tasks.task import Task
 
-RUN_DESCRIPTION_FIELDS = ("latency_s", "recorded_latency_s", "started_at", "environment")
-"""Fields that describe the circumstances of a run; every other byte follows from log, cases and task."""
-
 MOST_PROBLEMS = 100
-MOST_LABELS = 20
 
 
 def parser() -> cli.Parser:
@@ -104,10 +95,7 @@ def add_compare_flags(compare: argparse.ArgumentParser) -> None:
 
 def main(argv: "list[str] | None" = None) -> int:
     """Parse the flags, and tell the story that they ask for."""
-    start = time.monotonic()
-    options = parser().parse_args(argv)
-    options.start = start
-    options.words = (cli.typed("harness.py", argv), *(sys.argv[1:] if argv is None else argv))
+    options = cli.parsed(parser(), argv)
     return cli.run("harness.py", lambda: options.story(options))
 
 
@@ -118,6 +106,7 @@ def judge_run(options: argparse.Namespace) -> int:
     from benchkit.disk.file_kinds import refuse_misnamed
     from benchkit.recordings.replay import is_replay
     from benchkit.recordings.run_record import keep_run_record
+    from benchkit.running.summary import run_text
 
     if options.out is not None:
         refuse_misnamed("--out", options.out)
@@ -125,96 +114,55 @@ def judge_run(options: argparse.Namespace) -> int:
     record, out = replayed(options) if is_replay(options.system) else recorded(options)
     tally = keep_run_record(out, record)
     report = str(out.with_name(out.stem + "-report.json"))
-    cli.put(run_text(record, tally, out, command_of(options).beside("report.py", str(out), "--out", report)) + "\n")
+    command = cli.command_of(options).beside("report.py", str(out), "--out", report)
+    cli.put(run_text(record, tally, out, command) + "\n")
     return cli.DONE
 
 
 def replayed(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
     """The run record of `replay:FILE`, and where it belongs."""
+    from benchkit.basics.clock import Clock
     from benchkit.basics.command import shell_word
-    from benchkit.recordings.replay import REPLAY, fitted, recording_from, reference_of
+    from benchkit.recordings.replay import REPLAY, Circumstances, fitted, judge_recording, recording_from, reference_of
+    from benchkit.tasks.modules import refuse_strangers
     from benchkit.tasks.task import in_split, read_cases
 
-    reference = reference_of(options.system.removeprefix(REPLAY))
+    reference, has_cases = reference_of(options.system.removeprefix(REPLAY)), options.cases != cli.DEFAULT_CASES
     recording = recording_from(reference)
-    refuse_guessed_task(options, recording.task.module)
+    if options.task is None:
+        # the example's task is meant; a recording of another one is not judged by it
+        refuse_strangers("file", f"--system {options.system}", {"--task": recording.task.module},
+                         cli.command_of(options), has_cases)
     task = task_of(options)
-    cases = in_split(read_cases(path_of(options.cases)), options.split or recording.split)
-    given = "" if options.cases == cli.DEFAULT_CASES else f" --cases {shell_word(options.cases)}"
+    cases = in_split(read_cases(cli.path(options.cases)), options.split or recording.split)
+    given = f" --cases {shell_word(options.cases)}" if has_cases else ""
     recording = fitted(recording, str(reference.path), task, cases, options.trials, given)
-    return judged(recording, task, cases), out_of(options, recording.system)
-
-
-def refuse_guessed_task(options: argparse.Namespace, recorded: str) -> None:
-    """Where no task is given, the example's is meant; a recording of another one is not judged by it."""
-    from benchkit.basics.errors import Unusable
-    from benchkit.basics.texts import shown_line
-
-    if options.task is None and recorded != cli.DEFAULT_TASK:
-        command = command_of(options).having("--task", recorded)
-        more = "" if options.cases != cli.DEFAULT_CASES else ", with --cases FILE if they are not in cases.json"
-        raise Unusable(f"--system {options.system}: it was recorded with --task {shown_line(recorded, 80)}; a module "
-                       f"is never imported because a file names it, so say it yourself{more}: {command}")
+    return judge_recording(recording, task, cases, Circumstances.here(Clock())), out_of(options, recording.system)
 
 
 def recorded(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
     """The run record of a system that was asked just now (or before, where its log has the answers)."""
-    from benchkit.basics.clock import Clock, StopRequest
     from benchkit.basics.errors import EnvironmentFailure, Unusable
     from benchkit.recordings.converting import recording_of
-    from benchkit.recordings.replay import with_measured_latency
-    from benchkit.running.live import RunContext, RunConfig, log_at, workload_of, record_live, verdicts_of
-    from benchkit.tasks.task import load_task
+    from benchkit.recordings.replay import Circumstances, judge_recording, with_measured_latency
+    from benchkit.running.live import RunConfig, log_at, record_live, verdicts_of, workload_of
     from benchkit.trial_log.reader import read_log
 
     out = out_of(options, options.system)
     if out.suffix == ".jsonl":
         raise Unusable(f"--out {out}: the log goes beside it under this name; give one that ends in .json")
-    context = RunContext(cli.folders(), options.start, cli.say, sys.stderr, Clock(), StopRequest())
-    task = load_task(options.task or cli.DEFAULT_TASK, context.folders)
-    log = log_at(out.with_suffix(".jsonl"))
-    order = workload_of(RunConfig(
-        system=options.system, cases=options.cases,
-        split=options.split or cli.DEFAULT_SPLIT, trials=options.trials or cli.DEFAULT_TRIALS,
-        log=out.with_suffix(".jsonl"), command=command_of(options)), task, context, log)
-    ended = record_live(order, log, context, verdicts_of(task, order.cases))
+    path, command = out.with_suffix(".jsonl"), cli.command_of(options)
+    context, task = cli.run_context(options), task_of(options)
+    log = log_at(path)
+    workload = workload_of(RunConfig(
+        system=options.system, cases=options.cases, split=options.split or cli.DEFAULT_SPLIT,
+        trials=options.trials or cli.DEFAULT_TRIALS, log=path, command=command), task, context, log)
+    ended = record_live(workload, log, context, verdicts_of(task, workload.cases))
     if ended.sentence is not None:
-        raise EnvironmentFailure(f"{ended.sentence}; what was recorded is in {order.log}; go on with: {order.command}")
-    recording = recording_of(read_log(order.log), options.system)
-    return with_measured_latency(judged(recording, task, order.cases)), out
-
-
-def judged(recording: "Recording", task: "Task", cases: "tuple[Case, ...]") -> "RunRecord":
-    """The recording, judged here and now."""
-    from benchkit.basics.clock import Clock
-    from benchkit.recordings.replay import Circumstances, judge_recording
-    from benchkit.running.workload import environment
-
-    return judge_recording(recording, task, cases, Circumstances(Clock().stamp(), environment({})))
-
-
-def command_of(options: argparse.Namespace) -> "Command":
-    """The command as it was typed."""
-    from benchkit.basics.command import Command
-
-    return Command(options.words[0], options.words[1:])
-
-
-def run_text(record: "RunRecord", tally: "Tally", out: "Path", report: "Command") -> str:
-    """What became of the trials, where it is written, and the command to go on."""
-    from benchkit.basics.texts import count_of, shown_line
-
-    totals, errors = tally.totals, tally.errors
-    reasons = f" ({', '.join(f'{name} {count}' for name, count in errors.items())})" if errors else ""
-    not_judged = () if tally.check_error is None else (f"  not judged: {shown_line(tally.check_error, 400)}",)
-    return "\n".join((
-        f"{shown_line(record.system)} on {count_of(len(record.cases), 'case')} ({shown_line(record.split)}) x "
-        f"{count_of(record.trials, 'trial')}, judged by {record.judge.name} {record.judge.version}",
-        f"  pass {totals.passed} of {totals.planned}, fail {totals.failed} of {totals.planned}, "
-        f"incomplete {totals.incomplete} of {totals.planned}{reasons}",
-        *not_judged,
-        f"  written to {out}",
-        f"  report     {report}"))
+        raise EnvironmentFailure(f"{ended.sentence}; what was recorded is in {path}; go on with: {command}")
+    recording = recording_of(read_log(path), options.system)
+    record = judge_recording(recording, task, workload.cases, Circumstances.here(context.clock))
+    return with_measured_latency(record), out
 
 
 # ---------------------------------------------------------------------------------------------- compare
@@ -245,8 +193,8 @@ def sides_of(options: argparse.Namespace) -> "SideBySide":
     from benchkit.reports.comparison import side_by_side
     from benchkit.reports.run_report import report_of
 
-    paths = [path_of(options.base), path_of(options.candidate)]
-    if options.out is not None and path_of(options.out).resolve() in [path.resolve() for path in paths]:
+    paths = [cli.path(options.base), cli.path(options.candidate)]
+    if options.out is not None and cli.path(options.out).resolve() in [path.resolve() for path in paths]:
         raise Unusable(f"--out {options.out}: this is one of the two run records; give another name")
     return side_by_side([report_of(read_run_record(path), path.stem) for path in paths])
 
@@ -273,12 +221,11 @@ def write_gate(options: argparse.Namespace, side: "SideBySide", gate: "Gate") ->
     """The answer as JSON, whole or not at all."""
     from benchkit.disk.file_kinds import refuse_misnamed
     from benchkit.disk.whole_files import refuse_other, write_whole
-    from benchkit.reports.report_json import file_bytes
-    from benchkit.reports.report_json import gate_fields
+    from benchkit.reports.report_json import file_bytes, gate_fields
 
     refuse_other(options.out, "gate")
     refuse_misnamed("--out", options.out)
-    write_whole(path_of(options.out), [file_bytes(gate_fields(side, side.pairs[0], gate))])
+    write_whole(cli.path(options.out), [file_bytes(gate_fields(side, side.pairs[0], gate))])
 
 
 # ------------------------------------------------------------------------------------------------ check
@@ -287,10 +234,11 @@ def check_task(options: argparse.Namespace) -> int:
     """`check`: every problem on stderr (exit code 2), or a summary of what there is."""
     from benchkit.basics.errors import Unusable
     from benchkit.basics.texts import count_of
+    from benchkit.systems.baselines import GENERIC
+    from benchkit.tasks.judging import problems_of, summary_of, summary_text
     from benchkit.tasks.task import read_cases
-    from benchkit.tasks.judging import problems_of, summary_of
 
-    cases, task = read_cases(path_of(options.cases)), task_of(options)
+    cases, task = read_cases(cli.path(options.cases)), task_of(options)
     problems = list(problems_of(task, cases))
     for problem in problems[:MOST_PROBLEMS]:
         cli.say(f"{options.cases}: {problem}")
@@ -298,29 +246,8 @@ def check_task(options: argparse.Namespace) -> int:
         more = f", of which {MOST_PROBLEMS} are shown" if len(problems) > MOST_PROBLEMS else ""
         raise Unusable(f"{count_of(len(problems), 'problem')} in {options.cases} and {task.module}{more}; nothing was "
                        "changed")
-    cli.put(summary_text(task, summary_of(task, cases), options.cases) + "\n")
+    cli.put(summary_text(task, summary_of(task, cases), options.cases, tuple(GENERIC)) + "\n")
     return cli.DONE
-
-
-def summary_text(task: "Task", summary: "Summary", cases: str) -> str:
-    """What a task and its cases consist of, a line each."""
-    from benchkit.basics.texts import shown_line
-    from benchkit.systems.baselines import GENERIC
-
-    baselines = [name + (" (sees labels)" if name in summary.sees_labels else "") for name in summary.baselines]
-    labels = [(f"{field}:", counted(counts)) for field, counts in summary.labels.items()
-              if len(counts) <= MOST_LABELS]
-    rows = (("cases:", counted(summary.splits)), *labels, ("tags:", counted(summary.tags) or "none"),
-            ("checks:", ", ".join(summary.checks)), ("baselines:", ", ".join(baselines) or "none"),
-            ("for any task:", ", ".join(f"{name} (sees labels)" for name in GENERIC if name not in task.baselines)))
-    width = max(len(name) for name, _ in rows)
-    lines = [f"  {shown_line(name).ljust(width)} {shown_line(text, 2000)}" for name, text in rows]
-    return "\n".join((f"{cases} and {task.module} ({task.name} {task.version}) can be used", *lines))
-
-
-def counted(counts: "Mapping[str, int]") -> str:
-    """`billing 12, bug 9`, in the order given."""
-    return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
 # ------------------------------------------------------------------------------------------------- show
@@ -330,10 +257,9 @@ def show_request(options: argparse.Namespace) -> int:
     from benchkit.basics.errors import Unusable
     from benchkit.basics.json_text import indented
     from benchkit.basics.texts import shown_line
-    from benchkit.tasks.task import read_cases
-    from benchkit.tasks.task import prompt_of
+    from benchkit.tasks.task import prompt_of, read_cases
 
-    task, cases = task_of(options), read_cases(path_of(options.cases))
+    task, cases = task_of(options), read_cases(cli.path(options.cases))
     case = next((case for case in cases if case.id == options.case), None)
     if case is None:
         raise Unusable(f"--case {shown_line(options.case, 80)}: {options.cases} has no such case; the first ones are "
@@ -343,36 +269,11 @@ def show_request(options: argparse.Namespace) -> int:
         "task": task.module, "case": case.id, "split": case.split, "ask": prompt.ask,
         "messages": prompt.messages, "schema": prompt.schema}
     if options.system is not None:
+        from benchkit.running.live import request_fields
         same_split = tuple(other for other in cases if other.split == case.split)
-        request.update(system_fields(options.system, settings_of(options.system, task, same_split), prompt.ask))
+        request.update(request_fields(options.system, prompt.ask, task, same_split, cli.run_context(options)))
     cli.put(indented(request) + "\n")
     return cli.DONE
-
-
-def settings_of(system: str, task: "Task", cases: "tuple[Case, ...]") -> "tuple[str, Mapping[str, JSON]]":
-    """A system's recorded name, and its settings as far as they are known without asking a server."""
-    from benchkit.basics.clock import Clock, StopRequest
-    from benchkit.recordings.replay import REPLAY, is_replay, recording_from, reference_of
-    from benchkit.systems.loading import load_system
-    from benchkit.systems.system import SystemOptions
-
-    if is_replay(system):
-        recording = recording_from(reference_of(system.removeprefix(REPLAY)))
-        return recording.system, recording.settings
-    made = load_system(system, SystemOptions(
-        clock=Clock(), stop=StopRequest(), say=cli.say, task=task, cases=cases), cli.folders())
-    return system, made.settings()
-
-
-def system_fields(system: str, known: "tuple[str, Mapping[str, JSON]]", ask: str) -> "dict[str, JSON]":
-    """System, settings, seed and request of trial 1; the request is null where a setting is still unknown (null)."""
-    from benchkit.basics.json_text import request_of
-    from benchkit.basics.values import Cell
-
-    name, settings = known
-    seed = Cell(system, "", 1).seed
-    request = None if None in settings.values() else request_of(ask, settings, seed)
-    return {"system": name, "settings": settings, "trial": 1, "seed": seed, "request": request}
 
 
 # ------------------------------------------------------------------------------------------------- both
@@ -384,18 +285,11 @@ def task_of(options: argparse.Namespace) -> "Task":
     return load_task(options.task or cli.DEFAULT_TASK, cli.folders())
 
 
-def path_of(text: str) -> "Path":
-    """A flag as a path."""
-    from pathlib import Path
-
-    return Path(text)
-
-
 def out_of(options: argparse.Namespace, system: str) -> "Path":
     """--out, or runs/NAME.json after the part of the system's name behind the first colon."""
     from benchkit.basics.texts import file_stem
 
-    return path_of(options.out or os.path.join("runs", file_stem(system.partition(":")[2]) + ".json"))
+    return cli.path(options.out or os.path.join("runs", file_stem(system.partition(":")[2]) + ".json"))
 
 
 if __name__ == "__main__":

@@ -33,14 +33,8 @@ except MemoryError:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from fractions import Fraction
     from pathlib import Path
 
-    from benchkit.basics.fields import LeafDifference as NamedDifference
-    from benchkit.recordings.digest_book import DigestDifference, LogCheck
-    from benchkit.recordings.digest_comparison import DigestComparison, Side
-    from benchkit.recordings.digests import LogDigests, TrialOf
     from benchkit.recordings.recording import Recording
 
 
@@ -68,16 +62,8 @@ def main(argv: "list[str] | None" = None) -> int:
         flags.error("--check and --compare take no further logs")
     if not (options.check or options.compare or options.logs):
         flags.error("name a log, or give --check FILE or --compare A B")
+    story = check if options.check else compare if options.compare else update if options.update else show
     return cli.run("outputs_digest.py", lambda: story(options))
-
-
-def story(options: argparse.Namespace) -> int:
-    """What the flags ask for."""
-    if options.check:
-        return check(options)
-    if options.compare:
-        return compare(options)
-    return update(options) if options.update else show(options)
 
 
 # ----------------------------------------------------------------------------------------- digests of logs
@@ -97,12 +83,10 @@ def show(options: argparse.Namespace) -> int:
 
 def update(options: argparse.Namespace) -> int:
     """`--update FILE --label TEXT`: one more entry."""
-    from pathlib import Path
-
     from benchkit.disk.appending import alone
     from benchkit.recordings.digest_book import added, entry_of, keep_book, read_book
 
-    book = Path(options.update)
+    book = cli.path(options.update)
     entry = entry_of(one_line_label(options.label), recordings_of(options))
     with alone(book.with_name(f"{book.name}.lock"), lambda: cli.say(f"{book}: waiting for another --update of it")):
         before = read_book(book) if book.exists() else ()
@@ -122,14 +106,12 @@ def log_beside(book: "Path", name: str) -> "Path":
 
 def recordings_of(options: argparse.Namespace) -> "dict[str, Recording]":
     """The recordings of the logs by name: the file's name without `.jsonl`."""
-    from pathlib import Path
-
     from benchkit.basics.errors import Unusable
     from benchkit.disk.file_kinds import Kind, refuse_another_kind
 
     found: "dict[str, Recording]" = {}
     for text in options.logs:
-        path = Path(text)
+        path = cli.path(text)
         if path.suffix != ".jsonl" and path.is_file():
             refuse_another_kind(path, Kind.LOG)
         if path.suffix != ".jsonl":
@@ -162,14 +144,13 @@ def one_line_label(label: str) -> str:
 
 def check(options: argparse.Namespace) -> int:
     """`--check FILE`: exit code 1 if a log beside it equals no entry."""
-    from pathlib import Path
-
     from benchkit.basics.command import shell_word
     from benchkit.basics.errors import Unusable
     from benchkit.recordings.digest_book import check_log, names_in, read_book
+    from benchkit.recordings.digest_text import check_text
     from benchkit.recordings.digests import digests_of
 
-    book = Path(options.check)
+    book = cli.path(options.check)
     entries = read_book(book)
     if not names_in(entries):
         raise Unusable(f"{book}: it holds no entry yet; add one: python3 outputs_digest.py LOG --update "
@@ -187,29 +168,6 @@ def check(options: argparse.Namespace) -> int:
     return cli.DONE if all(one.equal for one in checks) else cli.NO
 
 
-def check_text(found: "LogCheck") -> str:
-    """Which entry a log equals, and how far it is from the others."""
-    from benchkit.basics.texts import count_of, shown_line
-
-    def told(one: "DigestDifference") -> str:
-        return f"{shown_line(one.label)}: {count_of(one.different, 'trial differs', 'trials differ')}"
-
-    equal = ", ".join(map(shown_line, found.equal))
-    others = [f"; {told(one)}" for one in found.differences if one.different]
-    errors = f" ({found.errors:,} ended in an error)" if found.errors else ""
-    ran = f"{found.name}: {count_of(found.ran, 'trial')}{errors}"
-    if found.equal:
-        return f"{ran}, equal to {equal}{''.join(others)}"
-    return f"{ran}, equal to no entry; nearest {told(found.nearest)}, the first is {trial_text(found.nearest.first)}"
-
-
-def trial_text(trial: "TrialOf | None") -> str:
-    """`case B-01, trial 3`."""
-    from benchkit.basics.texts import shown_line
-
-    return "none" if trial is None else f"case {shown_line(trial.case, 80)}, trial {trial.trial}"
-
-
 # ------------------------------------------------------------------------------------------------ compare
 
 def compare(options: argparse.Namespace) -> int:
@@ -217,8 +175,9 @@ def compare(options: argparse.Namespace) -> int:
     from benchkit.basics.errors import Unusable
     from benchkit.disk.file_kinds import is_same_file
     from benchkit.recordings.digest_comparison import compare as compared
+    from benchkit.recordings.digest_text import comparison_text, sides_of
 
-    first, second = sides_of(options.compare, options)
+    first, second = sides_of(options.compare, options.system, options.accept_damage)
     if options.compare[0] == options.compare[1] or is_same_file(*options.compare):
         cli.say(f"{first.name} and {second.name} are one recording, given twice: they can only be equal")
     comparison = compared(first, second)
@@ -228,100 +187,6 @@ def compare(options: argparse.Namespace) -> int:
     for line in comparison_text(comparison, first.name, second.name):
         cli.put(line + "\n")
     return cli.NO if comparison.different else cli.DONE
-
-
-def sides_of(texts: "list[str]", options: argparse.Namespace) -> "tuple[Side, Side]":
-    """Both sides; where an entry holds several logs, the one that has the other side's file name."""
-    from pathlib import Path
-
-    stems = [Path(text.rpartition("#")[0] or text).stem for text in texts]
-    return side_of(texts[0], stems[1], options), side_of(texts[1], stems[0], options)
-
-
-def side_of(text: str, other_stem: str, options: argparse.Namespace) -> "Side":
-    """A log, a recording, or `FILE#LABEL`, an entry of a file of digests; `LOG#SYSTEM` as at `replay:`."""
-    from pathlib import Path
-
-    from benchkit.recordings.digest_book import entry_named, is_book, read_book
-    from benchkit.recordings.digest_comparison import Side
-    from benchkit.recordings.digests import digests_of
-    from benchkit.recordings.replay import Reference, recording_from, reference_of
-
-    reference = reference_of(text)
-    if reference.system is not None and is_book(reference.path):
-        entry = entry_named(reference.path, read_book(reference.path), reference.system)
-        return Side(text, log_of(text, dict(entry.logs), other_stem), None)
-    recording = recording_from(Reference(Path(reference.path), reference.system or options.system),
-                               options.accept_damage)
-    return Side(text, digests_of(recording), recording)
-
-
-def log_of(text: str, logs: "dict[str, LogDigests]", other_stem: str) -> "LogDigests":
-    """The log of an entry that is meant: the only one, or the one that the other side is named after."""
-    from benchkit.basics.errors import Unusable
-
-    if len(logs) == 1:
-        return next(iter(logs.values()))
-    if other_stem not in logs:
-        raise Unusable(f"{text}: the entry holds {', '.join(logs)}, and the other side is called {other_stem}; "
-                       "compare it with a log of one of these names")
-    return logs[other_stem]
-
-
-def comparison_text(found: "DigestComparison", first: str, second: str) -> "Iterator[str]":
-    """What was found, a line each."""
-    from benchkit.basics.texts import count_of, shown_line
-
-    a, b = shown_line(first), shown_line(second)
-    equal = count_of(found.compared, "output that both have is equal", "outputs that both have are equal")
-    yield f"{a} and {b}: {sum(group.equal for group in found.groups.values()):,} of {equal}"
-    for name, group in found.groups.items():
-        yield f"  {name}: {group.equal} of {group.compared} equal{in_brackets(group.share)}"
-    yield from (f"  {text}" for text in found.errors.texts(a, b))
-    if found.only_first or found.only_second:
-        yield f"  on one side only: {count_of(found.only_first, 'trial')} of {a}, {found.only_second:,} of {b}"
-    if found.other_asks:
-        yield f"  left out, as they were asked something else: {', '.join(map(shown_line, found.other_asks))}"
-    if not found.same_settings and not found.settings:
-        yield "  the settings of the two differ; which do is not known"
-    yield from differences_text("settings", found.settings)
-    yield from differences_text("circumstances", found.circumstances)
-    yield from first_difference_text(found)
-    yield (f"  equal pairs of outputs inside a case, without cold trials: {a}{in_brackets(found.self_first)}, "
-           f"{b}{in_brackets(found.self_second)}")
-
-
-def differences_text(what: str, found: "tuple[NamedDifference, ...]") -> "Iterator[str]":
-    """What differs by name, a line each."""
-    if found:
-        yield f"  {what} that differ:"
-        yield from (f"    {one.place}: {one.one} and {one.other}" for one in found)
-
-
-def first_difference_text(found: "DigestComparison") -> "Iterator[str]":
-    """Where the first two outputs that differ part, and where the others do."""
-    from benchkit.basics.texts import shown_line
-
-    first = found.first_difference
-    if first is None:
-        return
-    where = f"  the first that differs: {trial_text(first.trial)} ({first.group})"
-    if first.character is None:
-        yield where
-    else:
-        yield (f"{where}, from character {first.character + 1} on: \"{shown_line(first.first_text or '')}\" and "
-               f"\"{shown_line(first.second_text or '')}\"")
-    if found.parted_at.total() > 1:
-        places = sorted(found.parted_at.elements())
-        yield (f"  outputs that differ part at character {places[0] + 1} to {places[-1] + 1}, "
-               f"half of them by character {places[(len(places) - 1) // 2] + 1}")
-
-
-def in_brackets(share: "Fraction | None") -> str:
-    """` (98.3 %)`; ` n/a` where nothing could be compared."""
-    from benchkit.basics.texts import percent
-
-    return " n/a" if share is None else f" ({percent(share)} %)"
 
 
 if __name__ == "__main__":

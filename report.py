@@ -90,7 +90,8 @@ def report(options: argparse.Namespace) -> int:
 def refuse_outputs(outputs: "Mapping[str, str]", runs: "Sequence[str]") -> None:
     """Raise Unusable where a file that was asked for would be written over a run, another output, or a stranger."""
     if outputs:
-        from benchkit.disk.file_kinds import refuse_misnamed, refuse_shared, refuse_unlike
+        from benchkit.disk.file_kinds import refuse_misnamed, refuse_shared
+        from benchkit.disk.whole_files import refuse_unlike
         from benchkit.reports.files import FORMATS
         refuse_shared(outputs, runs)
         for flag, path in outputs.items():

@@ -13,12 +13,12 @@ from typing import Any
 
 from benchkit.basics.clock import Clock
 from benchkit.recordings.recording import read_recording
+from benchkit.recordings.replay import RUN_DESCRIPTION_FIELDS
 from benchkit.recordings.run_record_reading import read_run_record
 from benchkit.reports.comparison import side_by_side
 from benchkit.reports.documents import first_screen, text_report
 from benchkit.reports.run_report import report_of
 from benchkit.trial_log.writer import LogWriter
-from harness import RUN_DESCRIPTION_FIELDS
 from tests.commands import HANGS_S, LATE_S, ROOT, Told, cli
 from tests.fake_ollama import says, silent, status
 from tests.workflow import MODEL, NOWHERE, Workflow, WorkflowWithServer

@@ -11,11 +11,17 @@ import math
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from benchkit import VERSION
+
+if TYPE_CHECKING:
+    from benchkit.basics.command import Command
+    from benchkit.basics.values import Shard
+    from benchkit.running.workload import RunContext
 
 COMMANDS_OF_THE_KIT = ("bench.py", "harness.py", "report.py", "outputs_digest.py", "board.py")
 _OFFERED = re.compile(rf"\bpython3 ({'|'.join(map(re.escape, COMMANDS_OF_THE_KIT))})(?!\S)")
@@ -84,13 +90,35 @@ def _is_text(word: str) -> bool:
 def placed(text: str) -> str:
     """A sentence of the kit: where it offers a command (`python3 bench.py ...`), that as a person would type it here.
 
-    Rooms name commands by their bare names, for they do not know where a person stands.
+    Modules name commands by their bare names, for they do not know where a person stands.
     """
     from benchkit.basics.command import shell_word
-    folder, cli = os.path.split(sys.argv[0])
-    if not folder or cli not in COMMANDS_OF_THE_KIT:
+    folder, command = os.path.split(sys.argv[0])
+    if not folder or command not in COMMANDS_OF_THE_KIT:
         return text
     return _OFFERED.sub(lambda found: f"python3 {shell_word(os.path.join(folder, found[1]))}", text)
+
+
+def parsed(parser: Parser, argv: Sequence[str] | None) -> argparse.Namespace:
+    """What was typed: the flags; `start`, on the monotonic clock; and `words`, the command and what stood behind it."""
+    start = time.monotonic()
+    options: argparse.Namespace = parser.parse_args(argv)
+    options.start, options.words = start, (typed(parser.prog, argv), *(sys.argv[1:] if argv is None else argv))
+    return options
+
+
+def command_of(options: argparse.Namespace, shard: Shard | None = None) -> Command:
+    """The command as it was typed; outside of its job array, `--shard auto` would say nothing any more."""
+    from benchkit.basics.command import Command
+    command = Command(options.words[0], options.words[1:])
+    return command if shard is None else command.having("--shard", str(shard))
+
+
+def run_context(options: argparse.Namespace, *, is_quiet: bool = False) -> RunContext:
+    """What surrounds a run in this process."""
+    from benchkit.basics.clock import Clock, StopRequest
+    from benchkit.running.workload import RunContext
+    return RunContext(folders(), options.start, say, None if is_quiet else sys.stderr, Clock(), StopRequest())
 
 
 def one_line(text: str) -> str:
@@ -229,6 +257,11 @@ def typed(name: str, argv: Sequence[str] | None) -> str:
     return name if argv is not None else os.path.join(os.path.dirname(sys.argv[0]), name)
 
 
+def path(text: str) -> Path:
+    """A flag as a path."""
+    return Path(text)
+
+
 def folders() -> tuple[Path, Path]:
     """Where the modules of the user are looked for: the working folder, then beside the commands."""
     return Path.cwd(), Path(__file__).resolve().parent.parent
@@ -266,6 +299,8 @@ def fraction(text: str) -> float:
     return number
 
 
+PART_OF_AN_ARRAY = ("(auto: the part of this task of a Slurm or Kubernetes job array; auto/N: of an array of N, of "
+                    "which some tasks are run again)")
 DEFAULT_TASK, DEFAULT_CASES, DEFAULT_SPLIT = "triage_task", "cases.json", "development"
 DEFAULT_SYSTEM, DEFAULT_TRIALS = "model_triage:gemma", 10
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from statistics import median
 from typing import TypeVar
 
+from benchkit.disk.machine import CPUINFO, processor
 from benchkit.render.columns import TextCell, TextColumn
 from benchkit.render.columns import table as aligned
-from benchkit.running.workload import CPUINFO, processor
 
 Found = TypeVar("Found")
 ROOT = Path(__file__).resolve().parent.parent

@@ -14,7 +14,7 @@ from benchkit.basics.json_text import short_digest
 from benchkit.basics.values import JSON, Case, Reply, Request
 from benchkit.running.engine import Observer
 from benchkit.running.plan import Assignment, RemainingWork
-from benchkit.running.workload import SessionContext, Workload
+from benchkit.running.workload import RunContext, Workload
 from benchkit.systems.system import Loaded
 from benchkit.tasks.task import Prompt, Task
 from benchkit.trial_log.lines import TrialLine
@@ -74,13 +74,13 @@ class Silent:
 
 
 def silent(remaining: RemainingWork) -> AbstractContextManager[Observer]:
-    """A witness that sees nothing."""
+    """An observer that sees nothing."""
     return nullcontext(Silent())
 
 
-def context(said: list[str] | None = None, stop: StopRequest | None = None) -> SessionContext:
+def context(said: list[str] | None = None, stop: StopRequest | None = None) -> RunContext:
     """The real clock; what is said goes into `said`."""
-    return SessionContext(Clock(), stop or StopRequest(), ([] if said is None else said).append, silent)
+    return RunContext((), 0.0, ([] if said is None else said).append, None, Clock(), stop or StopRequest())
 
 
 def order(

@@ -1,4 +1,4 @@
-"""Time as a value, the budget, and the wish to stop."""
+"""Time as a value, the budget, and the request to stop."""
 from __future__ import annotations
 
 import contextlib
@@ -35,37 +35,37 @@ class Budgets(unittest.TestCase):
 class Signals(unittest.TestCase):
     def setUp(self) -> None:
         self.left: list[int] = []
-        self.wish = StopRequest()
+        self.stop = StopRequest()
         before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
         self.addCleanup(lambda: [signal.signal(number, handler) for number, handler in before.items()])
 
-    def test_a_signal_becomes_a_wish_with_its_exit_code(self) -> None:
+    def test_a_signal_becomes_a_request_with_its_exit_code(self) -> None:
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)):
             with self.subTest(number=number):
-                wish = StopRequest()
-                wish.raise_if_wished()
-                with signals_as_stop_request(wish, self.left.append):
+                stop = StopRequest()
+                stop.raise_if_requested()
+                with signals_as_stop_request(stop, self.left.append):
                     os.kill(os.getpid(), number)
                 with self.assertRaises(Interrupted) as caught:
-                    wish.raise_if_wished()
+                    stop.raise_if_requested()
                 self.assertEqual(code, caught.exception.exit_code)
         self.assertEqual([], self.left)
 
     def test_a_second_signal_leaves_at_once_with_its_own_code(self) -> None:
-        with signals_as_stop_request(self.wish, self.left.append):
+        with signals_as_stop_request(self.stop, self.left.append):
             os.kill(os.getpid(), signal.SIGINT)
             os.kill(os.getpid(), signal.SIGTERM)
         self.assertEqual([143], self.left)
 
     def test_a_hangup_that_was_ignored_at_the_start_stays_ignored(self) -> None:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        with signals_as_stop_request(self.wish, self.left.append):
+        with signals_as_stop_request(self.stop, self.left.append):
             os.kill(os.getpid(), signal.SIGHUP)
-        self.assertIsNone(self.wish.signal)
+        self.assertIsNone(self.stop.signal)
 
     def test_the_handlers_are_put_back_however_it_ends(self) -> None:
         before = signal.getsignal(signal.SIGTERM)
-        with self.assertRaises(ZeroDivisionError), signals_as_stop_request(self.wish, self.left.append):
+        with self.assertRaises(ZeroDivisionError), signals_as_stop_request(self.stop, self.left.append):
             self.assertNotEqual(before, signal.getsignal(signal.SIGTERM))
             raise ZeroDivisionError
         self.assertEqual(before, signal.getsignal(signal.SIGTERM))
@@ -76,7 +76,7 @@ class Signals(unittest.TestCase):
             with self.subTest(number=number):
                 with self.assertRaises(Interrupted) as caught, signals_as_interrupt(self.left.append):
                     try:
-                        with contextlib.suppress(Exception):  # what catches errors does not catch the wish to end
+                        with contextlib.suppress(Exception):  # what catches errors does not catch the request to end
                             os.kill(os.getpid(), number)
                             time.sleep(5)
                     finally:
@@ -95,11 +95,11 @@ class Signals(unittest.TestCase):
                     time.sleep(0.01)
         self.assertEqual([130], self.left)
 
-    def test_within_such_work_signals_can_be_a_wish_for_a_while(self) -> None:
+    def test_within_such_work_signals_can_be_a_request_for_a_while(self) -> None:
         with signals_as_interrupt(self.left.append):
-            with signals_as_stop_request(self.wish, self.left.append):
+            with signals_as_stop_request(self.stop, self.left.append):
                 os.kill(os.getpid(), signal.SIGTERM)
-            self.assertEqual(signal.SIGTERM, self.wish.signal)
+            self.assertEqual(signal.SIGTERM, self.stop.signal)
         self.assertEqual([], self.left)
 
     def test_an_interrupt_that_no_signal_brought_is_let_through(self) -> None:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from unittest import mock
 
-import board
 from benchkit import cli
 from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.errors import EnvironmentFailure
@@ -23,7 +22,7 @@ from benchkit.boards.batch_log import one_at_a_time
 from benchkit.disk.appending import AppendFile
 from benchkit.disk.locking import LockedElsewhere
 from benchkit.disk.whole_files import move_whole
-from benchkit.running.live import RunContext
+from benchkit.running.workload import RunContext
 from benchkit.trial_log.merging import Merged, merge_logs
 from tests.board_command import BoardCommand
 from tests.commands import HANGS_S, PYTHON, ROOT
@@ -31,7 +30,7 @@ from tests.commands import HANGS_S, PYTHON, ROOT
 STAMP = "20261130T120000Z"
 
 
-def edges_at_noon(_options: object) -> RunContext:
+def run_context_at_noon(_options: object) -> RunContext:
     """Clocks that stand still: what is left to differ is who ran what, and in how many sessions."""
     return RunContext(cli.folders(), 0.0, cli.say, None, Clock(lambda: 0.0, lambda: 1796040000.0), StopRequest())
 
@@ -69,7 +68,7 @@ class OneBoardOnThreeMachines(Shards):
         job = (ROOT / "jobs/example.toml").read_text(encoding="utf-8")
         Path("jobs/example.toml").write_text(job.replace("trials = 3", "trials = 1"), encoding="utf-8")
         shutil.rmtree("packs")
-        with mock.patch.object(board, "edges_of", edges_at_noon):
+        with mock.patch.object(cli, "run_context", run_context_at_noon):
             one = self.well("run jobs/example.toml --offline")
             before = self.files()
             shutil.rmtree("runs")

@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-import harness
+from benchkit.recordings.replay import RUN_DESCRIPTION_FIELDS
 from benchkit.recordings.run_record_reading import read_run_record
 from tests.commands import ROOT, Told, cli
 from tests.logs_samples import put_log
@@ -254,7 +254,7 @@ class Showing(AtTheCommand):
 class TheCommandLineItself(unittest.TestCase):
     def test_the_fields_that_describe_a_run_are_named(self) -> None:
         self.assertEqual(("latency_s", "recorded_latency_s", "started_at", "environment"),
-                         harness.RUN_DESCRIPTION_FIELDS)
+                         RUN_DESCRIPTION_FIELDS)
 
     def test_help_names_every_flag(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -278,7 +278,7 @@ def without_description(value: Any) -> Any:
     """A run record without the fields that describe the circumstances of a run."""
     if isinstance(value, dict):
         return {key: without_description(inner) for key, inner in value.items()
-                if key not in harness.RUN_DESCRIPTION_FIELDS}
+                if key not in RUN_DESCRIPTION_FIELDS}
     return [without_description(inner) for inner in value] if isinstance(value, list) else value
 
 

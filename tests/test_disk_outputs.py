@@ -8,7 +8,8 @@ import unittest
 from pathlib import Path
 
 from benchkit.basics.errors import Unusable
-from benchkit.disk.file_kinds import is_same_file, refuse_shared, refuse_unlike
+from benchkit.disk.file_kinds import is_same_file, refuse_shared
+from benchkit.disk.whole_files import refuse_unlike
 
 TABLE = re.compile(rb"run,system,")
 

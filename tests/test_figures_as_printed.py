@@ -10,10 +10,10 @@ from fractions import Fraction
 from math import comb
 from typing import Any
 
-import outputs_digest
 from benchkit.basics.texts import as_given, distance, percent, percent_in_words
 from benchkit.basics.values import Usage
 from benchkit.boards.board_document import board_document
+from benchkit.recordings.digest_text import in_brackets
 from benchkit.recordings.run_record import RunRecord
 from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import as_markdown
@@ -82,7 +82,7 @@ class NearlyAllAndNearlyNone(PrintedTest):
     def test_equal_outputs_of_two_recordings_are_told_by_the_same_rule(self) -> None:
         shares = (Fraction(2000, 2001), Fraction(1), Fraction(1, 2001), None)
         self.assertEqual([" (>99.9 %)", " (100.0 %)", " (<0.1 %)", " n/a"], [
-            outputs_digest.in_brackets(share) for share in shares])
+            in_brackets(share) for share in shares])
 
     def test_a_share_beside_a_limit_stands_on_its_side_of_it(self) -> None:
         for passed, limit, text in ((Fraction(7501, 10000), 0.75, "75.01"), (Fraction(3, 4), 0.75, "75.0"),

@@ -35,16 +35,16 @@ class Signals(unittest.TestCase):
             getsignal=self.handlers.__getitem__, signal=self.handlers.__setitem__)
         self.enterContext(mock.patch("benchkit.basics.clock.signal", windows))
 
-    def test_break_is_a_wish_to_stop_as_the_others_are(self) -> None:
+    def test_break_is_a_request_to_stop_as_the_others_are(self) -> None:
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (BREAK, 143)):
-            wish, left = StopRequest(), list[int]()
-            with signals_as_stop_request(wish, left.append):
+            stop, left = StopRequest(), list[int]()
+            with signals_as_stop_request(stop, left.append):
                 self.handlers[number](number, None)
-                self.assertEqual(([], number), (left, wish.signal))
+                self.assertEqual(([], number), (left, stop.signal))
                 self.handlers[number](number, None)
             self.assertEqual([code], left)
             with self.assertRaises(Interrupted) as stopped:
-                wish.raise_if_wished()
+                stop.raise_if_requested()
             self.assertEqual(code, stopped.exception.exit_code)
 
     def test_what_was_there_is_put_back(self) -> None:

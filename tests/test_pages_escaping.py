@@ -10,17 +10,18 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 from benchkit.basics.texts import shown, shown_line
-from benchkit.pages import markdown
 from benchkit.pages.csv_text import csv_line
 from benchkit.pages.escaping import (
     csv_field,
     html_text,
     markdown_block,
     markdown_cell,
-    markdown_plain,
+    markdown_summary,
     xml_attribute,
     xml_text,
 )
+from benchkit.render.as_markdown import as_markdown
+from benchkit.render.document import Code, Column, Document, Section, Table, number_column
 
 PIECES = ("`", "``", "```", "|", "\\", "\n", "\r", "<b>", "</td>", "<script>", "&amp;", "*", "_", "[x](y)", "![a](b)",
           "http://a.b/c", "www.a.com", "a@b.com", "#1", " ", "  ", "\t", "- ", "1. ", "# ", "---", "~~~", "\x1b[31m",
@@ -131,9 +132,11 @@ class InMarkdown(unittest.TestCase):
         self.assertEqual(markdown_cell("x" * 300, 20), "`" + "x" * 17 + "...`")
 
     def test_no_text_breaks_its_row_or_leaves_its_span(self) -> None:
-        columns = [markdown.MarkdownColumn("a"), markdown.MarkdownColumn("b", right=True)]
+        columns = [Column("a"), number_column("b")]
         for text in random_texts(3000):
-            lines = markdown.table(columns, [["x", markdown.code(text)], [text, "y"]]).split("\n")
+            rows = [["x", Code(text, 200)], [text, "y"]]
+            document = Document("", (), [Section("one", "one", [Table("", columns, rows)])])
+            lines = ("| a" + "".join(as_markdown(document)).partition("| a")[2]).split("\n")
             self.assertEqual(len(lines), 6, ascii(text))
             cells = gfm_cells(lines[2])
             self.assertEqual(len(cells), 2, ascii(text))
@@ -149,59 +152,14 @@ class InMarkdown(unittest.TestCase):
             self.assertEqual("\n".join(body), shown(text))
             self.assertFalse([line for line in body if line.strip().startswith(fence)], ascii(text))
 
-    def test_plain_words_have_no_markup_left(self) -> None:
-        table = (
-            ("# title", "\\# title"),
-            ("1. item", "1\\. item"),
-            ("<b>*x*</b>", "\\<b\\>\\*x\\*\\<\\/b\\>"),
-            ("[a](http://b)", "\\[a\\]\\(http\\:\\/\\/b\\)"),
-            ("two\nlines", "two lines"),
-            ("    no code", "no code"),
-            ("a|b", "a\\|b"),
-            ("@team", "\\@<!-- -->team"),
-            ("#12 refund", "\\#<!-- -->12 refund"),
-            ("octo/repo#56", "octo\\/repo\\#<!-- -->56"),
-            ("GH-12, gh-12", "GH\\-<!-- -->12\\, gh\\-<!-- -->12"),
-            ("GHSA-2f9c", "GHSA\\-<!-- -->2f9c"),
-            ("deadbeef1 cafe", "deadbe<!-- -->ef1 cafe"),
-        )
-        for text, expected in table:
-            with self.subTest(text=text):
-                self.assertEqual(markdown_plain(text), expected)
-
-    def test_every_escaped_sign_of_plain_words_reads_as_itself(self) -> None:
-        for text in random_texts(1000):
-            plain = markdown_plain(text).replace("<!-- -->", "")
-            self.assertNotRegex(re.sub(r"\\[!-/:-@\[-`{-~]", "", plain), r"[!-/:-@\[-`{-~]", ascii(text))
-            read = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", plain)
-            self.assertEqual(read, re.sub("[\n\t]", " ", shown(text)).strip())
-
-    def test_texts_are_escaped_and_markup_is_not_escaped_twice(self) -> None:
-        self.assertEqual(markdown.words("a*b", markdown.code("c*d")), "a\\*b `c*d`")
-        self.assertEqual(markdown.heading(2, "v1.0"), "## v1\\.0\n\n")
-        self.assertEqual(markdown.paragraph("one"), "one\n\n")
-        self.assertEqual(markdown.bullets(["- a", markdown.strong("b")]), "- \\- a\n- **b**\n\n")
-        self.assertEqual(markdown.bullets([]), "")
-        self.assertEqual(markdown.strong(""), "")
-        self.assertEqual(markdown.folded("more", markdown.block("x")),
-                         "<details><summary>more</summary>\n\n```text\nx\n```\n\n</details>\n\n")
-
     def test_a_summary_is_html_on_one_line_since_markdown_has_no_say_in_it(self) -> None:
         table = (("needs_reply", "needs_reply"), ("</summary>\n\n<script>", "&lt;/summary&gt;  &lt;script&gt;"),
                  ("@team", "@<!-- -->team"), ("\x1b[0m", "\\x1b[0m"), ("it's #12", "it&#x27;s #<!-- -->12"),
                  ("a/b#56 GH-7", "a/b#<!-- -->56 GH-<!-- -->7"))
         for text, expected in table:
             with self.subTest(text=text):
-                self.assertEqual(markdown.folded(text).partition("\n")[0],
-                                 f"<details><summary>{expected}</summary>")
+                self.assertEqual(expected, markdown_summary(text))
 
-    def test_a_warning_is_one_quotation(self) -> None:
-        self.assertEqual(markdown.warning(["a*b", "two\nlines"]), "> [!WARNING]\n> - a\\*b\n> - two lines\n\n")
-        self.assertEqual(markdown.warning([]), "")
-
-    def test_markup_that_is_changed_is_a_text_again(self) -> None:
-        joined = markdown.code("a") + "<b>"
-        self.assertEqual(markdown.words(joined), "\\`a\\`\\<b\\>")
 
 
 class InCsv(unittest.TestCase):

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from benchkit.boards.batch import BOARD_HTML, BOARD_MARKDOWN, EVAL
-from harness import RUN_DESCRIPTION_FIELDS
+from benchkit.recordings.replay import RUN_DESCRIPTION_FIELDS
 from tests.commands import HANGS_S, PYTHON, ROOT
 from tests.shipped import SHIPPED, copy_of_the_tree, not_shipped
 from tests.test_readme import README
 from tests.test_tasks_task import InAFolder
 
-SURROUNDINGS = ({"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "UTC"},
+ENVIRONMENTS = ({"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "UTC"},
                 {"PYTHONHASHSEED": "77", "LC_ALL": "C.UTF-8", "TZ": "Pacific/Apia"})
 
 
@@ -87,7 +87,7 @@ class Rebuilt(InAFolder):
 
     def test_all_files_from_the_logs_are_equal_but_for_the_circumstances(self) -> None:
         committed = made_files(ROOT)
-        first, second = (self.rebuild(surroundings) for surroundings in SURROUNDINGS)
+        first, second = (self.rebuild(surroundings) for surroundings in ENVIRONMENTS)
         self.assertEqual(sorted(committed), sorted(first))
         for name, data in committed.items():
             with self.subTest(name=name):

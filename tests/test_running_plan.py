@@ -14,7 +14,6 @@ from benchkit.running.plan import (
     ALL,
     AllowedChanges,
     Assignment,
-    NothingRecorded,
     RemainingWork,
     Selection,
     cells_of,
@@ -25,7 +24,7 @@ from benchkit.running.plan import (
     refuse_changes,
     remaining_work,
     settings_differences,
-    usual_mend,
+    usual_remedy,
     work_left,
 )
 from benchkit.trial_log.lines import PlanLine
@@ -145,7 +144,7 @@ class WhatIsLeft(unittest.TestCase):
 
     def test_without_a_log_everything_is_ahead(self) -> None:
         self.assertEqual(RemainingWork(10, 0, 10, "a, trial 1"),
-                         remaining_work(NothingRecorded(), replace(self.PLAN, trials=2), NO_CHANGES, ALL))
+                         remaining_work(None, replace(self.PLAN, trials=2), NO_CHANGES, ALL))
 
 
 class WhatFits(unittest.TestCase):
@@ -204,12 +203,12 @@ class WhatFits(unittest.TestCase):
 
     def test_changes_are_refused_with_all_that_differs_and_the_command_that_runs_it_again(self) -> None:
         log = self.log()
-        refuse_changes(log, AllowedChanges(), usual_mend(self.COMMAND))
+        refuse_changes(log, AllowedChanges(), usual_remedy(self.COMMAND))
         with self.assertRaises(Unusable) as caught:
             refuse_changes(
                 log,
                 AllowedChanges(("mail-1",), {SYSTEM: ("options.top_k: 64 -> 1", 'digest: "a" -> "b"')}),
-                usual_mend(self.COMMAND),
+                usual_remedy(self.COMMAND),
             )
         self.assertEqual(
             f"{self.path}: the prompt or schema of case mail-1 changed, and the settings of {SYSTEM} changed "

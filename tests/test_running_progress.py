@@ -11,11 +11,11 @@ from collections.abc import Callable
 from threading import Event
 from unittest import mock
 
+from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.values import Cell, ErrorFacts, Failure, Outcome, Reply
 from benchkit.running.plan import Assignment, RemainingWork
 from benchkit.running.progress import (
     ALL_EMPTY,
-    Around,
     Lines,
     Progress,
     Terminal,
@@ -24,10 +24,11 @@ from benchkit.running.progress import (
     fitting,
     width_of,
 )
+from benchkit.running.workload import RunContext
 from benchkit.trial_log.lines import TrialLine
 from tests.commands import HANGS_S
 
-AHEAD = RemainingWork(planned=640, recorded=10, chosen=100, first="dev-001, trial 1")
+REMAINING = RemainingWork(planned=640, recorded=10, chosen=100, first="dev-001, trial 1")
 
 
 def verdict(case: str, output: str) -> str:
@@ -54,15 +55,17 @@ class Screen(io.StringIO):
         return super().write(text)
 
 
-class Dataset:
+class TimedProgress:
     """A progress at a time of one's choice."""
 
-    def __init__(self, stream: Screen | None = None, remaining: RemainingWork = AHEAD) -> None:
+    def __init__(self, stream: Screen | None = None, remaining: RemainingWork = REMAINING) -> None:
         self.now, self.said = 0.0, list[str]()
-        around = Around(stream or Screen(), self.said.append, lambda: self.now)
-        self.progress = Progress(remaining, Verdicts(verdict), around)
+        self.progress = Progress(remaining, Verdicts(verdict), self.context(stream or Screen()))
         if stream is None:
             self.progress.__exit__()  # nothing ticks: the test asks for lines itself
+
+    def context(self, stream: Screen | None) -> RunContext:
+        return RunContext((), 0.0, self.said.append, stream, Clock(lambda: self.now), StopRequest())
 
     def trial(
         self, outcome: Outcome, case: str = "dev-001", takes_s: float = 2.0, system: str = "toys:robot",
@@ -78,64 +81,64 @@ FAILURE = Failure(ErrorFacts("Timeout", "too slow"))
 
 class OneLine(unittest.TestCase):
     def test_it_says_what_is_recorded_what_came_of_it_how_fast_and_how_long_still(self) -> None:
-        world = Dataset()
-        self.assertEqual("10/640 recorded; now 0 pass, 0 fail, 0 incomplete", world.progress.line())
+        timed = TimedProgress()
+        self.assertEqual("10/640 recorded; now 0 pass, 0 fail, 0 incomplete", timed.progress.line())
         outcomes: tuple[Outcome, ...] = (Reply("yes"), Reply("yes"), Reply("no"), FAILURE)
         for outcome in outcomes:
-            world.trial(outcome)
+            timed.trial(outcome)
         self.assertEqual("14/640 recorded; now 2 pass, 1 fail, 1 incomplete; 0.5/s, 3 min 12 s left; dev-001, trial 1",
-                         world.progress.line())
+                         timed.progress.line())
 
     def test_loading_does_not_count_as_slowness(self) -> None:
-        world = Dataset()
-        world.now = 500.0
-        world.trial(Reply("yes"), takes_s=1.0)
-        self.assertIn("1/s, 1 min 39 s left", world.progress.line())
+        timed = TimedProgress()
+        timed.now = 500.0
+        timed.trial(Reply("yes"), takes_s=1.0)
+        self.assertIn("1/s, 1 min 39 s left", timed.progress.line())
 
     def test_the_time_left_is_that_of_this_session(self) -> None:
-        world = Dataset(remaining=RemainingWork(640, 0, 2, "x"))
-        world.trial(Reply("yes"), takes_s=4.0)
-        self.assertIn("; 0.25/s, 4 s left;", world.progress.line())
+        timed = TimedProgress(remaining=RemainingWork(640, 0, 2, "x"))
+        timed.trial(Reply("yes"), takes_s=4.0)
+        self.assertIn("; 0.25/s, 4 s left;", timed.progress.line())
 
     def test_the_time_left_counts_models_and_baselines_apart(self) -> None:
-        world = Dataset(remaining=RemainingWork(200, 0, 200, "x", baselines=100))
+        timed = TimedProgress(remaining=RemainingWork(200, 0, 200, "x", baselines=100))
         for _ in range(99):
-            world.trial(Reply("yes"), takes_s=0.001, system="baselines:coin")
-        self.assertNotIn("left", world.progress.line())  # no model has answered: nobody knows
+            timed.trial(Reply("yes"), takes_s=0.001, system="baselines:coin")
+        self.assertNotIn("left", timed.progress.line())  # no model has answered: nobody knows
         for _ in range(2):
-            world.trial(Reply("yes"), takes_s=10.0)
-        self.assertIn("; 0.1/s, 16 min 20 s left;", world.progress.line())
+            timed.trial(Reply("yes"), takes_s=10.0)
+        self.assertIn("; 0.1/s, 16 min 20 s left;", timed.progress.line())
 
     def test_a_trial_that_takes_long_makes_the_rest_look_longer(self) -> None:
-        world = Dataset(remaining=RemainingWork(3, 0, 3, "x"))
-        world.trial(Reply("yes"), takes_s=10.0)
-        world.progress.starts(Assignment(Cell("toys:robot", "dev-002", 1), 1))
-        world.now += 10.0
-        self.assertIn("; 0.05/s, 40 s left;", world.progress.line())
+        timed = TimedProgress(remaining=RemainingWork(3, 0, 3, "x"))
+        timed.trial(Reply("yes"), takes_s=10.0)
+        timed.progress.starts(Assignment(Cell("toys:robot", "dev-002", 1), 1))
+        timed.now += 10.0
+        self.assertIn("; 0.05/s, 40 s left;", timed.progress.line())
 
     def test_a_hostile_case_id_stays_on_the_line(self) -> None:
-        world = Dataset()
-        world.trial(Reply("yes"), case="\x1b[2J" + "x" * 100)
-        self.assertTrue(world.progress.line().isprintable())
-        self.assertIn("\\x1b[2J", world.progress.line())
+        timed = TimedProgress()
+        timed.trial(Reply("yes"), case="\x1b[2J" + "x" * 100)
+        self.assertTrue(timed.progress.line().isprintable())
+        self.assertIn("\\x1b[2J", timed.progress.line())
 
     def test_in_few_columns_the_case_id_gives_way_and_the_trial_stays(self) -> None:
-        world = Dataset()
-        world.trial(Reply("yes"), case="dev-021-a-rather-long-name-of-a-case")
-        whole = world.progress.line()
+        timed = TimedProgress()
+        timed.trial(Reply("yes"), case="dev-021-a-rather-long-name-of-a-case")
+        whole = timed.progress.line()
         for fewer, end in ((0, "left; dev-021-a-rather-long-name-of-a-case, trial 1"),
                            (1, "left; dev-021-a-rather-long-name-of-a-..., trial 1"),
                            (30, "left; dev..., trial 1"), (31, "left; trial 1")):
             with self.subTest(fewer=fewer):
-                line = world.progress.line(len(whole) - fewer)
+                line = timed.progress.line(len(whole) - fewer)
                 self.assertTrue(line.endswith(end), line)
                 self.assertLessEqual(len(line), len(whole) - fewer)
 
     def test_the_trial_stands_on_a_terminal_of_80_columns(self) -> None:
-        world = Dataset(remaining=RemainingWork(640, 420, 640, "x"))
+        timed = TimedProgress(remaining=RemainingWork(640, 420, 640, "x"))
         for _ in range(100):
-            world.trial(Reply("no"), case="dev-021-green-status", takes_s=12.0)
-        line = world.progress.line(79)
+            timed.trial(Reply("no"), case="dev-021-green-status", takes_s=12.0)
+        line = timed.progress.line(79)
         self.assertEqual("520/640 recorded; now 0 pass, 100 fail, 0 incomplete; 1 h 48 min left; trial 1", line)
         self.assertLess(len(line), 80)
 
@@ -151,29 +154,29 @@ class OneLine(unittest.TestCase):
 
 class EmptyOutputs(unittest.TestCase):
     def test_five_first_outputs_that_are_all_empty_are_a_warning_once(self) -> None:
-        world = Dataset()
+        timed = TimedProgress()
         outcomes: tuple[Outcome, ...] = (Reply(""), Reply(""), FAILURE, Reply(""), Reply(""))
         for outcome in outcomes:
-            world.trial(outcome)
-        self.assertEqual([], world.said)
-        world.trial(Reply(""))
-        world.trial(Reply(""))
-        self.assertEqual([ALL_EMPTY], world.said)
+            timed.trial(outcome)
+        self.assertEqual([], timed.said)
+        timed.trial(Reply(""))
+        timed.trial(Reply(""))
+        self.assertEqual([ALL_EMPTY], timed.said)
 
     def test_one_output_that_is_not_empty_is_enough_against_it(self) -> None:
-        world = Dataset()
+        timed = TimedProgress()
         for outcome in (Reply("yes"), *[Reply("")] * 9):
-            world.trial(outcome)
-        self.assertEqual([], world.said)
+            timed.trial(outcome)
+        self.assertEqual([], timed.said)
 
 
 class OnAStream(unittest.TestCase):
     def shown(self, stream: Screen, every: str, is_done: Callable[[], bool]) -> str:
         """What is on the stream after ticks of 10 ms, until `is_done`."""
         with mock.patch.object(Lines if every == "PLAIN" else Terminal, "every_s", 0.01):
-            world = Dataset(stream)
-            with world.progress:
-                world.trial(Reply("yes"))
+            timed = TimedProgress(stream)
+            with timed.progress:
+                timed.trial(Reply("yes"))
                 for _ in range(int(100 * HANGS_S)):
                     if is_done():
                         break
@@ -196,17 +199,17 @@ class OnAStream(unittest.TestCase):
 
     def test_nothing_is_shown_before_the_first_trial(self) -> None:
         stream = Screen()
-        with mock.patch.object(Lines, "every_s", 0.001), Dataset(stream).progress:
+        with mock.patch.object(Lines, "every_s", 0.001), TimedProgress(stream).progress:
             Event().wait(0.05)
         self.assertEqual("", stream.getvalue())
 
     def test_quiet_judges_nothing_and_says_only_what_must_be_seen(self) -> None:
-        world, judged = Dataset(), list[str]()
+        timed, judged = TimedProgress(), list[str]()
         verdicts = Verdicts(lambda case, output: judged.append(case) or "pass")  # type: ignore[func-returns-value]
-        with Progress(AHEAD, verdicts, Around(None, world.said.append, lambda: 0.0)) as world.progress:
+        with Progress(REMAINING, verdicts, timed.context(None)) as timed.progress:
             for _ in range(5):
-                world.trial(Reply(""))
-        self.assertEqual(([], [ALL_EMPTY]), (judged, world.said))
+                timed.trial(Reply(""))
+        self.assertEqual(([], [ALL_EMPTY]), (judged, timed.said))
 
     def test_a_stream_that_breaks_stops_nothing(self) -> None:
         for is_terminal in (False, True):

@@ -18,7 +18,7 @@ from benchkit.systems.system import Loaded
 from benchkit.trial_log.lines import Damage, TrialLine
 from benchkit.trial_log.reader import TrialLog, read_log
 from benchkit.trial_log.writer import LogWriter
-from tests.running_samples import ROBOT, Robot, context, kinds, lines_of, order
+from tests.running_samples import ROBOT, Robot, context, kinds, lines_of, order, silent
 
 ONCE = "session plan system loaded a1 b1 a2 b2 stop"
 
@@ -32,7 +32,7 @@ class Recording(unittest.TestCase):
         return read_log(self.log) if self.log.exists() and self.log.stat().st_size else None
 
     def record(self, wanted: Workload, stop: StopRequest | None = None) -> Ended:
-        return record(wanted, self.found(), context(self.said, stop))
+        return record(wanted, self.found(), context(self.said, stop), silent)
 
     def refused(self, wanted: Workload, kind: type[KitError] = Unusable) -> str:
         """The line of the error; the log is as it was."""

@@ -6,7 +6,7 @@ from collections import Counter
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.values import Shard
-from benchkit.running.plan import NothingRecorded, Selection, cells_of, remaining_work, work_left
+from benchkit.running.plan import Selection, cells_of, remaining_work, work_left
 from benchkit.running.shards import better_number, mark_of, shard_of
 from tests.test_running_plan import NO_CHANGES, cells
 from tests.trial_logs import plan_line
@@ -128,15 +128,15 @@ class ItsCells(unittest.TestCase):
 
     def test_what_is_left_and_what_is_planned_are_those_of_the_shard(self) -> None:
         plan, selection = plan_line(("a", "b", "c"), trials=2), Selection(shard=Shard(2, 4))
-        self.assertEqual(["b 1", "c 2"], cells(work_left(NothingRecorded(), plan, NO_CHANGES, selection)))
-        remaining = remaining_work(NothingRecorded(), plan, NO_CHANGES, selection)
+        self.assertEqual(["b 1", "c 2"], cells(work_left(None, plan, NO_CHANGES, selection)))
+        remaining = remaining_work(None, plan, NO_CHANGES, selection)
         self.assertEqual(
             (2, 0, 2, "b, trial 1"), (remaining.planned, remaining.recorded, remaining.chosen, remaining.first)
         )
 
     def test_a_limit_is_one_of_the_shard(self) -> None:
         plan, selection = plan_line(("a", "b", "c"), trials=2), Selection(limit=1, shard=Shard(3, 4))
-        self.assertEqual(["c 1"], cells(work_left(NothingRecorded(), plan, NO_CHANGES, selection)))
+        self.assertEqual(["c 1"], cells(work_left(None, plan, NO_CHANGES, selection)))
 
 
 if __name__ == "__main__":

@@ -143,7 +143,7 @@ class Keys(WithServer):
             self.assertRegex(line, r"^OPENAI_API_KEY is not sent to http://.*over https or to this machine only")
             self.assertNotIn(KEY, line)
         system = self.system(host="https://example.com/v1", environment={"OPENAI_API_KEY": KEY})
-        self.assertNotIn(KEY, f"{system._client!r} {system._around!r}")
+        self.assertNotIn(KEY, f"{system._client!r} {system._options!r}")
 
     def test_a_key_that_is_none_or_has_a_rival_is_refused_without_it(self) -> None:
         for host, key, words in ((self.server.host, "sesame\nX: y", "printable ASCII"),

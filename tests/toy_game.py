@@ -26,7 +26,7 @@ from benchkit.boards.trace_invariants import Asked
 from benchkit.running.engine import Observer
 from benchkit.running.plan import ALL, RemainingWork, Selection
 from benchkit.running.session import record
-from benchkit.running.workload import Ended, SessionContext, Workload
+from benchkit.running.workload import Ended, RunContext, Workload
 from benchkit.systems.system import Loaded, System
 from benchkit.trial_log.lines import TrialLine
 from benchkit.trial_log.reader import TrialLog, read_log
@@ -190,7 +190,7 @@ class Batch:
             prompts=prompts_of(games), split="toys", trials=trials, budget=Budget(0.0, None), timeout_s=60.0,
             command=Command("board.py", ("run", "toys")), selection=selection, adds_systems=True, sidecar=trace)
         log = read_log(self.log_path) if self.log_path.exists() and self.log_path.stat().st_size else None
-        return record(order, log, SessionContext(self.clock, self.stop, lambda text: None, unwatched))
+        return record(order, log, RunContext((), 0.0, lambda text: None, None, self.clock, self.stop), unwatched)
 
     def writer(self) -> TraceWriter:
         return TraceWriter(self.trace_path, self.clock.stamp, NO_SYNC)

@@ -1,4 +1,4 @@
-"""Time, and the wish to stop, as values that come in by argument.
+"""Time, and the request to stop, as values that come in by argument.
 
 Durations come from the monotonic clock only; wall time is a label (UTC, milliseconds, "Z").
 """
@@ -67,7 +67,7 @@ class StopRequest:
         self.signal: int | None = None
         self.is_heeded = False
 
-    def raise_if_wished(self) -> None:
+    def raise_if_requested(self) -> None:
         """Raise Interrupted if a signal has come."""
         if self.signal is not None:
             raise Interrupted(self.signal)
@@ -75,19 +75,19 @@ class StopRequest:
 
 @contextmanager
 def signals_as_stop_request(
-    config: StopRequest, leave: Callable[[int], Any], acknowledge: Callable[[], None] = lambda: None,
+    stop: StopRequest, leave: Callable[[int], Any], acknowledge: Callable[[], None] = lambda: None,
 ) -> Iterator[None]:
-    """Within this, SIGINT, SIGTERM and SIGHUP set the wish; a second one calls `leave` with the exit code.
+    """Within this, SIGINT, SIGTERM and SIGHUP set the request; a second one calls `leave` with the exit code.
 
-    `acknowledge` is called at once, where the work may not look at the wish for a while.
+    `acknowledge` is called at once, where the work may not look at the request for a while.
 
     SIGHUP is left alone where it was ignored at the start (nohup). Windows has SIGINT (and SIGBREAK) only.
     """
     def handle(number: int, _frame: FrameType | None) -> None:
-        if config.signal is not None:
+        if stop.signal is not None:
             leave(Interrupted(number).exit_code)
-        config.signal = number
-        if not config.is_heeded:
+        stop.signal = number
+        if not stop.is_heeded:
             acknowledge()
 
     with _handling(handle):
@@ -101,19 +101,19 @@ def signals_as_interrupt(leave: Callable[[int], Any]) -> Iterator[None]:
     For work that may be cut anywhere, since it is written whole or not at all. The work sees a KeyboardInterrupt,
     which nothing catches that catches errors, so that it clears away what it has begun; out comes Interrupted.
     """
-    config = StopRequest()
+    stop = StopRequest()
 
     def handle(number: int, _frame: FrameType | None) -> None:
-        if config.signal is not None:
+        if stop.signal is not None:
             leave(Interrupted(number).exit_code)
-        config.signal = number
+        stop.signal = number
         raise KeyboardInterrupt
 
     with _handling(handle):
         try:
             yield
         except KeyboardInterrupt:
-            config.raise_if_wished()
+            stop.raise_if_requested()
             raise
 
 

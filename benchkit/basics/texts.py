@@ -60,19 +60,18 @@ def same_model(asked: str, answered: str) -> bool:
 
     A variant is what stands behind a colon in the name that was asked for: `x/y:free` is answered by `x/y`.
     """
-    ways = {_model_name(asked), _model_name(asked.rpartition(":")[0])}
-    return _model_name(answered) in ways
+    return _model_name(answered) in {_model_name(asked), _model_name(asked.rpartition(":")[0])}
 
 
 def _model_name(name: str) -> str:
     return re.split(r"[/\\]", name)[-1].casefold().removesuffix(":latest")
 
 
-def names_of(names: Iterable[str]) -> str:
+def names_of(names: Iterable[str], most: int = MOST_NAMED, letters: int = 60) -> str:
     """The first few names, and how many more."""
-    told = [shown_line(name, 60) for name in names]
-    more = len(told) - MOST_NAMED
-    return ", ".join(told[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    shortened = [shown_line(name, letters) for name in names]
+    more = len(shortened) - most
+    return ", ".join(shortened[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def cases_named(ids: Collection[str]) -> str:

@@ -62,6 +62,10 @@ class Shard:
     index: int
     of: int
 
+    def holds(self, number: int) -> bool:
+        """Whether the cell of that number from 0 is of this part."""
+        return number % self.of == self.index - 1
+
     def __str__(self) -> str:
         return f"{self.index}/{self.of}"
 

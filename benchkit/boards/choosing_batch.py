@@ -42,7 +42,7 @@ from benchkit.boards.questions import (
 from benchkit.boards.solvers import named_in, options_of, take_env_file
 from benchkit.boards.usage import NOTHING_USED, TokenUse
 from benchkit.disk.whole_files import shown_path
-from benchkit.running.live import RunContext
+from benchkit.running.workload import RunContext
 from benchkit.systems.loading import load_system
 from benchkit.trial_log.writer import LogWriter
 

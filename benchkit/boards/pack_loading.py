@@ -16,7 +16,7 @@ from benchkit.boards.fingerprints import folder_sha256
 from benchkit.boards.pack import Pack, PackBaseline, PackMarket, PriceList, Sources, Track
 from benchkit.disk.whole_files import read_whole, shown_path
 from benchkit.systems.baselines import source_sha256
-from benchkit.tasks.modules import load_module
+from benchkit.tasks.modules import Raised, called, load_module
 
 HOME = "packs"
 CACHE = "_llm_cache"
@@ -32,12 +32,10 @@ def load_pack(name: str, folders: Sequence[Path]) -> Pack:
         del sys.modules[loaded]
     module = load_module(f"{HOME}.{name}", [home.parent.parent])
     try:
-        return _Reading(module, home).pack()
-    except (KitError, KeyboardInterrupt):
-        raise
-    except BaseException as error:
-        raise Unusable(f"{shown_path(home)}: the pack raised {type(error).__name__} while it was read: "
-                       f"{shown_line(str(error))}") from error
+        return called(_Reading(module, home).pack, passing=(KitError,))
+    except Raised as raised:
+        raise Unusable(f"{shown_path(home)}: the pack raised {type(raised.error).__name__} while it was read: "
+                       f"{shown_line(str(raised.error))}") from raised.error
 
 
 def pack_folder(name: str, folders: Sequence[Path]) -> Path:

@@ -25,8 +25,8 @@ from benchkit.boards.questions import KeptQuestions, rules_of
 from benchkit.boards.recording_batch import BatchRunConfig, record_batch
 from benchkit.boards.standings import sees_truth
 from benchkit.disk.whole_files import shown_path
-from benchkit.running.live import RunContext
 from benchkit.running.plan import Selection, can_be_retried, cells_of
+from benchkit.running.workload import RunContext
 from benchkit.systems.loading import is_baseline
 
 

@@ -32,10 +32,10 @@ from benchkit.boards.questions import KeptQuestions, rules_of
 from benchkit.boards.solvers import solvers_of, traced_systems_of
 from benchkit.boards.trace_file import TraceWriter
 from benchkit.disk.whole_files import shown_path
-from benchkit.running.live import RunContext, log_at, record_live, recorded_settings
+from benchkit.running.live import log_at, record_live, recorded_settings
 from benchkit.running.plan import ALL, Selection
 from benchkit.running.progress import Verdicts
-from benchkit.running.workload import Ended, Workload
+from benchkit.running.workload import Ended, RunContext, Workload
 from benchkit.systems.loading import is_baseline
 from benchkit.trial_log.reader import TrialLog
 
@@ -91,9 +91,9 @@ def record_batch(
         _check_shared_out(found, shard, systems, config)
         whole = log_of(found)
         config = replace(config, selection=replace(config.selection, answered=whole.is_recorded if whole else None))
-    order = _order(found, pack, games, systems, config, context, log)
-    ended = record_live(order, log, context, ANSWERED)
-    now = log_at(order.log) if ended.reason is not None else None
+    workload = _workload(found, pack, games, systems, config, context, log)
+    ended = record_live(workload, log, context, ANSWERED)
+    now = log_at(workload.log) if ended.reason is not None else None
     if now is None:
         return Recorded(0, ended)
     again = [cell for _, cell in log.cells()
@@ -102,7 +102,7 @@ def record_batch(
 
 
 def _accepting(log: TrialLog | None, batch_files: BatchFiles, config: BatchRunConfig) -> BatchRunConfig:
-    """The same wish, with what was lost to damage run again; without any damage there is nothing to accept."""
+    """The same, with what was lost to damage run again; without any damage there is nothing to accept."""
     if log is None or not batch_files.trace.exists():
         return replace(config, accepts_damage=has_bytes(batch_files.log))
     damage = damage_of(log, batch_files.trace)
@@ -113,7 +113,7 @@ def _accepting(log: TrialLog | None, batch_files: BatchFiles, config: BatchRunCo
     )
 
 
-def _order(
+def _workload(
     found: FoundBatch,
     pack: Pack,
     games: Mapping[str, Game],
@@ -127,18 +127,18 @@ def _order(
     trace = TraceWriter(batch_files.trace, context.clock.stamp, accept_damage=config.accepts_damage)
     solvers = solvers_of(systems, pack, games, job, context,
                          lambda name: recorded_settings(log, name, config.reruns_changed))
-    players = traced_systems_of(solvers, games, trace, Timing(context.clock, job.limits.timeout_s))
+    traced = traced_systems_of(solvers, games, trace, Timing(context.clock, job.limits.timeout_s))
     return Workload(
-        log=batch_files.log, systems=players, title=TaskName(pack.module, pack.name, pack.version),
+        log=batch_files.log, systems=traced, title=TaskName(pack.module, pack.name, pack.version),
         cases=tuple(game.case for game in games.values()), prompts=prompts_of(games), split=_split(job),
         trials=job.trials, budget=Budget(context.start, config.budget_s), timeout_s=job.limits.timeout_s,
         command=config.command, selection=config.selection, rerun_changed=config.reruns_changed,
-        accept_damage=config.accepts_damage, adds_systems=True, sidecar=trace, mend=_mend(config),
+        accept_damage=config.accepts_damage, adds_systems=True, sidecar=trace, remedy=_remedy(config),
         without_server=config.command.without("--models").plus("--offline") if any(map(is_baseline, job.systems))
         else None)
 
 
-def _mend(config: BatchRunConfig) -> str:
+def _remedy(config: BatchRunConfig) -> str:
     """What to do where requests have changed. A shard runs nothing again: the others were asked as before."""
     again = f"run what changed again with {config.command.plus('--rebuild')}" if config.selection.shard is None \
         else "put back what was changed"

@@ -21,7 +21,7 @@ from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON, Case, Cell
 from benchkit.boards.pack import Step, Track
 from benchkit.disk.whole_files import read_whole, same_bytes, shown_path, write_whole
-from benchkit.tasks.modules import told
+from benchkit.tasks.modules import Raised, called, told
 
 
 class UnjudgedError(ValueError):
@@ -56,11 +56,9 @@ def scores_of(tracks: Sequence[Track], case: Case, answer: str, steps: Sequence[
 def value_of(track: Track, case: Case, answer: str, steps: Sequence[Step]) -> float | bool:
     """What one judge says: a float from 0 to 1, or whether the gate held. Raises UnjudgedError."""
     try:
-        value: object = track.judge(case, answer, tuple(steps))
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise UnjudgedError(f"track {track.name} {told(error, track.judge)}") from error
+        value: object = called(track.judge, case, answer, tuple(steps))
+    except Raised as raised:
+        raise UnjudgedError(f"track {track.name} {told(raised.error, track.judge)}") from raised.error
     if track.kind == "gate":
         if type(value) is not bool:
             raise UnjudgedError(f"track {track.name} gave {type(value).__name__}, not whether it held")

@@ -18,9 +18,10 @@ from benchkit.boards.job import Job
 from benchkit.boards.pack import Pack, PackBaseline
 from benchkit.boards.playing import Timing, Trace, TracedSystem
 from benchkit.disk.whole_files import read_whole, shown_path
-from benchkit.running.live import RunContext
+from benchkit.running.workload import RunContext
 from benchkit.systems.loading import is_baseline, load_system, split_name
 from benchkit.systems.system import Loaded, System, SystemOptions
+from benchkit.tasks.modules import Raised, called
 
 MOST_BYTES = 64 * 1024
 TOGETHER = (("OPENAI_BASE_URL", "OPENAI_API_KEY"),)
@@ -127,12 +128,11 @@ class BaselineSolver:
     def answer(self, request: Request) -> Reply:
         """The function's text for the conversation so far. An exception in it is a ServerError of this trial."""
         try:
-            handed = self.baseline.handed(self.cases[request.case], self.geometry)
-            text = self.baseline.answer(handed, request.seed, request.messages)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            raise TrialError("ServerError", f"the baseline raised {type(error).__name__}") from error
+            handed = called(self.baseline.handed, self.cases[request.case], self.geometry)
+            text = called(self.baseline.answer, handed, request.seed, request.messages)
+        except Raised as raised:
+            message = f"the baseline raised {type(raised.error).__name__}"
+            raise TrialError("ServerError", message) from raised.error
         if not isinstance(text, str):
             raise TrialError("BadReply", f"the baseline gave {type(text).__name__}, not text")
         if any("\ud800" <= letter <= "\udfff" for letter in text):

@@ -226,10 +226,8 @@ def _check_regular(path: Path, fd: int) -> None:
 def _locked(path: Path, fd: int, calls: DiskCalls) -> None:
     try:
         calls.lock(fd)
-    except LockedElsewhere as error:
-        raise LockedElsewhere(f"{shown_path(path)}: {error}") from None
     except EnvironmentFailure as error:
-        raise EnvironmentFailure(f"{shown_path(path)}: {error}") from None
+        raise type(error)(f"{shown_path(path)}: {error}") from None
 
 
 def _stands_at(path: Path, fd: int) -> bool:

@@ -101,7 +101,6 @@ _WHERE_FROM = {
 }
 
 
-BYTES_OF_A_START = 200
 _FLAGS = {".json": "--out", ".html": "--html", ".htm": "--html", ".md": "--markdown", ".markdown": "--markdown",
           ".xml": "--junit", ".csv": "--csv"}
 """The flag of report.py that writes files of such names."""
@@ -136,16 +135,3 @@ def is_same_file(path: str, other: str) -> bool:
         return os.path.samefile(path, other)
     except (OSError, ValueError):
         return False
-
-
-def refuse_unlike(path: str, start: re.Pattern[bytes], kind: str) -> None:
-    """Raise Unusable where a file stands that is neither empty nor begins as `start` does, so is no `kind`."""
-    try:
-        with os.fdopen(open_to_read(path), "rb") as file:
-            head = file.read(BYTES_OF_A_START)
-    except Unusable:
-        if os.path.isfile(path):
-            raise  # it cannot be read, so nobody knows whose it is
-        return  # nothing is there, or no file: writing will say what
-    if head and not start.match(head):
-        raise Unusable(f"{shown_path(path)} is there and is no {kind}, so it is not written over; give another name")

@@ -22,6 +22,7 @@ from benchkit.disk.locking import sync, sync_folder
 
 MOST_BYTES = 1024 * 1024 * 1024
 """How much is read of a file when the caller names no limit."""
+BYTES_OF_A_START = 200
 _GIVEN_WRONG = {
     errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.EILSEQ,
     errno.EEXIST,
@@ -96,19 +97,21 @@ def same_bytes(path: Path | str, chunks: Iterable[bytes]) -> bool:
 
 
 def refuse_other(path: Path | str, first_key: str) -> None:
-    """Raise Unusable where something stands that must not be written over.
+    """Raise Unusable where something stands that is neither empty nor a JSON object with this first key."""
+    start = re.compile(rb'\s*\{\s*"' + first_key.encode("ascii") + rb'"\s*:')
+    refuse_unlike(path, start, first_key.replace("_", " "))
 
-    That is anything but an empty file, or a JSON object whose first key is `first_key`.
-    """
+
+def refuse_unlike(path: Path | str, start: re.Pattern[bytes], kind: str) -> None:
+    """Raise Unusable where a file stands that is neither empty nor begins as `start` does, so is no `kind`."""
     try:
         with os.fdopen(open_to_read(path), "rb") as file:
-            head = file.read(200)
+            head = file.read(BYTES_OF_A_START)
     except Unusable:
         if os.path.isfile(path):
             raise  # it cannot be read, so nobody knows whose it is
         return  # nothing is there, or no file: writing will say what
-    if head and not re.match(rb'\s*\{\s*"' + first_key.encode("ascii") + rb'"\s*:', head):
-        kind = first_key.replace("_", " ")
+    if head and not start.match(head):
         raise Unusable(f"{shown_path(path)} is there and is no {kind}, so it is not written over; give another name")
 
 

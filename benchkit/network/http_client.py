@@ -108,7 +108,7 @@ class Client:
     connections: Connections = field(default_factory=Connections)
 
     def __post_init__(self) -> None:
-        """Say that the wish to stop is looked at while a request is under way."""
+        """Say that the request to stop is looked at while a request is under way."""
         self.stop.is_heeded = True
 
     def send(self, call: Call, deadline: float, read_line: LineReader | None = None,

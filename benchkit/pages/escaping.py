@@ -12,7 +12,6 @@ from benchkit.basics.texts import shown, shown_line
 _NONCHARACTER = re.compile("[\ufffe\uffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BACKTICKS = re.compile(r"`+")
-_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # mentions and mail addresses, issues (#12, owner/repository#56, GH-12), advisories (GHSA-...), commits
 _REFERENCE = re.compile(r"@|#(?=[0-9])|\bGH(?:SA)?\\?-|\b[0-9a-f]{6}(?=[0-9a-f]+\b)", re.IGNORECASE)
 _APART = "<!-- -->"
@@ -56,14 +55,6 @@ def markdown_block(text: str) -> str:
     body = shown(text)
     fence = "`" * max(3, _longest_run(body) + 1)
     return f"{fence}text\n{body}\n{fence}"
-
-
-def markdown_plain(text: str) -> str:
-    """A text as running words on one line, without any markup in it; meant for names and the kit's own sentences.
-
-    What models wrote belongs in a cell or a block, where no renderer looks for links and mentions.
-    """
-    return _unlinked(_PUNCTUATION.sub(r"\\\1", shown(text).replace("\n", " ").replace("\t", " ").strip()))
 
 
 def markdown_summary(text: str) -> str:

@@ -5,12 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchkit.basics.clock import Clock
 from benchkit.basics.command import shell_word
 from benchkit.basics.errors import Unusable
 from benchkit.basics.on_demand import OnDemand
 from benchkit.basics.texts import cases_named, count_of, shown_line
 from benchkit.basics.values import JSON, Case, Reply
 from benchkit.disk.file_kinds import Kind, beginning, kind_in
+from benchkit.disk.machine import environment
 from benchkit.recordings.converting import recording_of
 from benchkit.recordings.recording import MOST_HELD, RecordedCase, RecordedTrial, Recording, log_beside, read_recording
 from benchkit.recordings.run_record import Judge, JudgedCase, Result, RunRecord
@@ -21,6 +23,9 @@ from benchkit.trial_log.reader import read_log
 MOST_REMEMBERED = 1_000
 """Different outputs of a case whose judgements are kept; whoever never repeats itself gains nothing from more."""
 
+RUN_DESCRIPTION_FIELDS = ("latency_s", "recorded_latency_s", "started_at", "environment")
+"""Fields that describe the circumstances of a run; every other byte follows from log, cases and task."""
+
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
@@ -28,6 +33,11 @@ class Circumstances:
 
     started_at: str
     environment: Mapping[str, JSON]
+
+    @classmethod
+    def here(cls, clock: Clock) -> Circumstances:
+        """Now, on this machine."""
+        return cls(clock.stamp(), environment({}))
 
 
 def judge_recording(

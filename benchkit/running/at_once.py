@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from benchkit.basics.clock import Clock
 from benchkit.basics.texts import count_of
 from benchkit.running.engine import Answering, Callbacks, Limits, Stopped, try_cell
 from benchkit.running.plan import Assignment
@@ -23,7 +22,7 @@ SLICE_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class _Ended:
+class _Tried:
     """What a trial came to: its line with the sentence that stops the run (None: go on), or an error of the run."""
 
     line: TrialLine | None = None
@@ -31,26 +30,13 @@ class _Ended:
     error: Exception | KeyboardInterrupt | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Trying:
-    """How a cell is tried, and who is told where not so many can be tried at once."""
-
-    try_one: Callable[[Assignment], tuple[TrialLine, str | None]]
-    say: Callable[[str], None]
-
-
 def run_at_once(
-    assignments: Iterable[Assignment],
-    answering: Mapping[str, Answering],
-    callbacks: Callbacks,
-    limits: Limits,
-    clock: Clock,
-    most: int,
-    say: Callable[[str], None],
+    assignments: Iterable[Assignment], answering: Mapping[str, Answering], callbacks: Callbacks, limits: Limits,
+    most: int, say: Callable[[str], None],
 ) -> Stopped:
     """Run cells with up to `most` of them under way, until `run_trials` would stop; those under way are finished.
 
-    The witness is told of a start by whichever thread starts, one at a time, and of what is recorded by the thread
+    The observer is told of a start by whichever thread starts, one at a time, and of what is recorded by the thread
     that called.
 
     Where no more threads can be started there are fewer at once, which is told by `say`; without any, the calling
@@ -58,21 +44,18 @@ def run_at_once(
 
     A system is prepared when nothing else is under way. Raises as `run_trials`, after what ended is recorded.
     """
-    def try_one(assignment: Assignment) -> tuple[TrialLine, str | None]:
-        return try_cell(assignment, answering[assignment.cell.system], limits, clock)
-
-    return _Run(iter(assignments), _Trying(try_one, say), most, callbacks, limits, clock).until_it_stops()
+    return _Run(iter(assignments), answering, callbacks, limits, most, say).until_it_stops()
 
 
 class _Run:
     """One run. What its threads share is read and changed under the lock only."""
 
     def __init__(
-        self, assignments: Iterator[Assignment], trying: _Trying, most: int, callbacks: Callbacks, limits: Limits,
-        clock: Clock,
+        self, assignments: Iterator[Assignment], answering: Mapping[str, Answering], callbacks: Callbacks,
+        limits: Limits, most: int, say: Callable[[str], None],
     ) -> None:
-        self._assignments, self._trying, self._most, self._callbacks = assignments, trying, most, callbacks
-        self._limits, self._clock = limits, clock
+        self._assignments, self._answering, self._callbacks = assignments, answering, callbacks
+        self._limits, self._most, self._say = limits, most, say
         self._ended: queue.SimpleQueue[TrialLine | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._next = next(assignments, None)
@@ -91,7 +74,7 @@ class _Run:
                 self._stopped = self._stopped or Stopped("done")  # also for threads that are still asking
         if self._error is not None:
             raise self._error
-        self._limits.stop.raise_if_wished()
+        self._limits.stop.raise_if_requested()
         return self._stopped
 
     def _start(self) -> bool:
@@ -116,25 +99,25 @@ class _Run:
                 self._under_way, self._next, following = others, assignment, self._next
                 self._assignments = chain([] if following is None else [following], self._assignments)
         if self._most != most_before:
-            self._trying.say(f"no more threads can be started here (too little memory, or ulimit -u): from now on "
-                             f"{count_of(self._most, 'trial')} at once")
+            self._say(f"no more threads can be started here (too little memory, or ulimit -u): from now on "
+                      f"{count_of(self._most, 'trial')} at once")
         if not others:
             self._work(assignment)
 
     def _work(self, assignment: Assignment | None) -> None:
         """Try a cell, and then the next for as long as there is one that may start."""
         while assignment is not None:
-            ended = self._tried(assignment)
+            tried = self._tried(assignment)
             with self._lock:
-                self._heed(ended)
+                self._note(tried)
                 assignment = self._taken_or_error(may_prepare=False)
-            self._ended.put(ended.line)
+            self._ended.put(tried.line)
 
-    def _tried(self, assignment: Assignment) -> _Ended:
+    def _tried(self, assignment: Assignment) -> _Tried:
         try:
-            return _Ended(*self._trying.try_one(assignment))
+            return _Tried(*try_cell(assignment, self._answering[assignment.cell.system], self._limits))
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the thread that called raises it again
-            return _Ended(error=error)
+            return _Tried(error=error)
 
     def _taken_or_error(self, *, may_prepare: bool) -> Assignment | None:
         try:
@@ -168,16 +151,16 @@ class _Run:
         is_first, is_other = self._system is None, system != self._system
         if self._under_way >= most or not_recorded >= 2 * most or (is_other and not_recorded):
             return False
-        if not is_first and self._limits.budget.is_over(self._clock.monotonic()):
+        if not is_first and self._limits.budget.is_over(self._limits.clock.monotonic()):
             self._stopped = Stopped("budget")
         return self._stopped is None
 
-    def _heed(self, ended: _Ended) -> None:
+    def _note(self, tried: _Tried) -> None:
         self._under_way -= 1
-        self._unrecorded += ended.line is not None
-        self._error = self._error or ended.error
-        if ended.sentence is not None and (self._stopped is None or self._stopped.sentence is None):
-            self._stopped = Stopped("error", ended.sentence)
+        self._unrecorded += tried.line is not None
+        self._error = self._error or tried.error
+        if tried.sentence is not None and (self._stopped is None or self._stopped.sentence is None):
+            self._stopped = Stopped("error", tried.sentence)
 
     def _take(self) -> list[TrialLine]:
         """Wait until a trial has ended; the lines of all that have."""

@@ -14,7 +14,7 @@ from typing import Protocol
 from benchkit.basics.clock import Budget, Clock, StopRequest
 from benchkit.basics.errors import TrialError
 from benchkit.basics.json_text import requests_with
-from benchkit.basics.values import JSON, ErrorFacts, Failure, Outcome, Reply, Request
+from benchkit.basics.values import JSON, ErrorFacts, Failure, Outcome, Request
 from benchkit.running.plan import Assignment
 from benchkit.systems.guarding import answered
 from benchkit.systems.system import System
@@ -61,7 +61,7 @@ class Refusals:
         self._lock = threading.Lock()
         self._sentences: list[str] = []
 
-    def heed(self, sentence: str | None) -> str | None:
+    def add(self, sentence: str | None) -> str | None:
         """A trial ended, with what would stop the run in a row (None: with anything else); what stops it, if it does.
 
         The words are those of the first of the row: the server itself said them.
@@ -74,11 +74,12 @@ class Refusals:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop: the budget of the session, the seconds of one trial, a person's wish, refusals in a row."""
+    """When to stop: the budget of the session, the seconds of one trial, a request to stop, refusals in a row."""
 
     budget: Budget
     timeout_s: float
     stop: StopRequest
+    clock: Clock
     refusals: Refusals = field(default_factory=Refusals)
 
 
@@ -104,11 +105,7 @@ class Callbacks:
 
 
 def run_trials(
-    assignments: Iterable[Assignment],
-    answering: Mapping[str, Answering],
-    callbacks: Callbacks,
-    limits: Limits,
-    clock: Clock,
+    assignments: Iterable[Assignment], answering: Mapping[str, Answering], callbacks: Callbacks, limits: Limits,
 ) -> Stopped:
     """Run cells in order until they are done, the budget is over, or no further trial can succeed.
 
@@ -117,55 +114,49 @@ def run_trials(
     """
     is_first = True
     for assignment in assignments:
-        limits.stop.raise_if_wished()
-        if not is_first and limits.budget.is_over(clock.monotonic()):
+        limits.stop.raise_if_requested()
+        if not is_first and limits.budget.is_over(limits.clock.monotonic()):
             return Stopped("budget")
         is_first = False
         callbacks.prepare(assignment.cell.system)
-        limits.stop.raise_if_wished()  # a signal may have come while the model was loaded
+        limits.stop.raise_if_requested()  # a signal may have come while the model was loaded
         callbacks.observer.starts(assignment)
-        line, sentence = try_cell(assignment, answering[assignment.cell.system], limits, clock)
+        line, sentence = try_cell(assignment, answering[assignment.cell.system], limits)
         callbacks.record(line)
         callbacks.observer.recorded(line)
         if sentence is not None:
             return Stopped("error", sentence)
-    limits.stop.raise_if_wished()
+    limits.stop.raise_if_requested()
     return Stopped("done")
 
 
-def try_cell(
-    assignment: Assignment, answering: Answering, limits: Limits, clock: Clock,
-) -> tuple[TrialLine, str | None]:
+def try_cell(assignment: Assignment, answering: Answering, limits: Limits) -> tuple[TrialLine, str | None]:
     """One trial, ended: its line, and the sentence that stops the run (None: go on)."""
-    cell, prompt = assignment.cell, answering.prompts[assignment.cell.case]
+    cell, prompt, clock = assignment.cell, answering.prompts[assignment.cell.case], limits.clock
     wall, monotonic = clock.wall(), clock.monotonic()
     started_at = clock.stamp()
     request = Request(
         case=cell.case, trial=cell.trial, attempt=assignment.attempt, seed=cell.seed, messages=prompt.messages,
         schema=prompt.schema, deadline=monotonic + limits.timeout_s)
-    outcome, sentence = _outcome(answering.system, request, limits.refusals, clock)
+    outcome, sentence = _outcome(answering.system, request, limits)
     if isinstance(outcome, Failure):
-        limits.stop.raise_if_wished()  # what a signal broke off is no error of the system, and runs again
+        limits.stop.raise_if_requested()  # what a signal broke off is no error of the system, and runs again
     slept = (clock.wall() - wall) - (clock.monotonic() - monotonic)
     return TrialLine(
         cell=cell, attempt=assignment.attempt, request=answering.request(prompt.ask, cell.seed),
         started_at=started_at, outcome=outcome, slept_s=slept if slept > SLEPT_S else None), sentence
 
 
-def _outcome(
-    system: System, request: Request, refusals: Refusals, clock: Clock,
-) -> tuple[Outcome, str | None]:
-    start = clock.monotonic()
+def _outcome(system: System, request: Request, limits: Limits) -> tuple[Outcome, str | None]:
+    start = limits.clock.monotonic()
     try:
         reply = answered(system, request)
     except TrialError as error:
         facts = ErrorFacts(error.type, error.message, error.partial)
-        in_a_row = refusals.heed(error.stops_in_a_row)
+        in_a_row = limits.refusals.add(error.stops_in_a_row)
         return Failure(facts, error.latency_s, error.retries, error.waited_s), error.stops or in_a_row
-    refusals.heed(None)
-    return _timed(reply, clock.monotonic() - start), None
-
-
-def _timed(reply: Reply, elapsed: float) -> Reply:
-    """A system that does not time its own requests is timed from outside."""
-    return reply if reply.latency_s is not None else replace(reply, latency_s=elapsed)
+    limits.refusals.add(None)
+    if reply.latency_s is None:
+        # a system that does not time its own requests is timed from outside
+        reply = replace(reply, latency_s=limits.clock.monotonic() - start)
+    return reply, None

@@ -1,26 +1,27 @@
-"""Asking a system now: the story that every command which records tells, with signals and progress at its edges."""
+"""Asking a system now: what every command that records does, with its signals and its progress."""
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TextIO
 
-from benchkit.basics.clock import Budget, Clock, StopRequest, signals_as_stop_request
+from benchkit.basics.clock import Budget, signals_as_stop_request
 from benchkit.basics.command import Command
 from benchkit.basics.errors import BrokenOff, EnvironmentFailure, Interrupted, NoModel, NoServer, Unusable
+from benchkit.basics.json_text import request_of
 from benchkit.basics.texts import word_for
-from benchkit.basics.values import JSON, Case
+from benchkit.basics.values import JSON, Case, seed_of
 from benchkit.disk.appending import refuse_link
-from benchkit.running.plan import ALL, RemainingWork, Selection
-from benchkit.running.progress import Around, Progress, Verdicts, columns_of
+from benchkit.recordings.replay import REPLAY, is_replay, recording_from, reference_of
+from benchkit.running.plan import ALL, Selection
+from benchkit.running.progress import Progress, Verdicts, columns_of
 from benchkit.running.session import record
 from benchkit.running.summary import status_of
-from benchkit.running.workload import Ended, SessionContext, Workload, prompts_of
+from benchkit.running.workload import Ended, RunContext, Workload, prompts_of
 from benchkit.systems.loading import load_system
 from benchkit.systems.system import SystemOptions
 from benchkit.tasks.judging import judge, refuse_raising
@@ -28,6 +29,7 @@ from benchkit.tasks.task import Task, in_split, read_cases
 from benchkit.trial_log.reader import TakeLine, TrialLog, read_log
 
 MOST_AT_ONCE = 1024
+_NOTHING = "nothing was recorded yet"
 MOST_KEPT = 1024
 """Verdicts kept: checks are pure, and most systems repeat themselves, so progress costs next to nothing."""
 
@@ -54,27 +56,10 @@ class RunConfig:
     unchecked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RunContext:
-    """Where a live run meets the world. `start` is when the process began, on the clock's monotonic time.
-
-    `say` takes a line for the person who waits; `progress` is the stream for progress (None: quiet).
-    """
-
-    folders: Sequence[Path]
-    start: float
-    say: Callable[[str], None]
-    progress: TextIO | None
-    clock: Clock
-    stop: StopRequest
-
-
 def log_at(path: Path, accept_damage: bool = False, take: TakeLine | None = None) -> TrialLog | None:
     """The log to go on with as it is, read without a lock; None where there is none yet, or nothing planned in it.
 
-    `take` is given every line that counts.
-
-    Raises Unusable for a link, for what is no log, and for damage.
+    `take` is given every line that counts. Raises Unusable for a link, for what is no log, and for damage.
     """
     refuse_link(path)
     if not path.exists() or path.stat().st_size == 0:
@@ -84,7 +69,7 @@ def log_at(path: Path, accept_damage: bool = False, take: TakeLine | None = None
 
 
 def workload_of(config: RunConfig, task: Task, context: RunContext, log: TrialLog | None) -> Workload:
-    """The order that a wish for a task amounts to: cases read, the system made but not opened. Raises Unusable.
+    """The workload that the flags amount to: cases read, the system made but not opened. Raises Unusable.
 
     `log` is the log as found (None: there is none yet).
     """
@@ -106,6 +91,23 @@ def workload_of(config: RunConfig, task: Task, context: RunContext, log: TrialLo
             "harness.py", "check", "--task", task.module, "--cases", config.cases)))
 
 
+def request_fields(
+    system: str, ask: str, task: Task, cases: tuple[Case, ...], context: RunContext,
+) -> dict[str, JSON]:
+    """System, settings, seed and request of trial 1; the request is null where a setting is still unknown (null).
+
+    A setting that only a server knows is unknown, for none is asked.
+    """
+    if is_replay(system):
+        recording = recording_from(reference_of(system.removeprefix(REPLAY)))
+        name, settings = recording.system, recording.settings
+    else:
+        options = SystemOptions(context.clock, context.stop, context.say, task, cases)
+        name, settings = system, load_system(system, options, context.folders).settings()
+    request = None if None in settings.values() else request_of(ask, settings, seed_of(1))
+    return {"system": name, "settings": settings, "trial": 1, "seed": seed_of(1), "request": request}
+
+
 def recorded_settings(log: TrialLog | None, system: str, rerun_changed: bool) -> Mapping[str, JSON] | None:
     """What a log holds of a system's settings; None where it holds none, or what changed is to be run again."""
     return None if log is None or rerun_changed else log.settings.get(system)
@@ -125,19 +127,12 @@ def _baseline(config: RunConfig, task: Task, log: TrialLog | None) -> Command:
 
 def record_live(workload: Workload, log: TrialLog | None, context: RunContext, verdicts: Verdicts) -> Ended:
     """Record what is left; what ends it before its end says what is kept, and how to go on."""
-    around = Around(context.progress, context.say, context.clock.monotonic)
-
-    def progress(remaining: RemainingWork) -> Progress:
-        return Progress(remaining, verdicts, around)
-
     with signals_as_stop_request(context.stop, os._exit, partial(_acknowledge, context)):
         try:
-            return record(workload, log, SessionContext(context.clock, context.stop, context.say, progress))
+            return record(workload, log, context, lambda remaining: Progress(remaining, verdicts, context))
         except (Interrupted, KeyboardInterrupt) as interrupted:  # the latter from a system of the user
             number = interrupted.number if isinstance(interrupted, Interrupted) else signal.SIGINT
-            kept = (
-                f"what ended before is in {workload.log}" if log_at(workload.log, True) else "nothing was recorded yet"
-            )
+            kept = f"what ended before is in {workload.log}" if log_at(workload.log, True) else _NOTHING
             raise Interrupted(number, f"; {kept}; go on with: {workload.command}") from None
         except BrokenOff as error:
             raise EnvironmentFailure(f"{error}; {_recorded(workload.log)}; go on with: {workload.command}") from error
@@ -152,7 +147,7 @@ def record_live(workload: Workload, log: TrialLog | None, context: RunContext, v
 
 
 def _acknowledge(context: RunContext) -> None:
-    """Say that a signal came, where a system of somebody's own may not look at the wish to stop."""
+    """Say that a signal came, where a system of somebody's own may not look for one."""
     is_shown = context.progress is not None and context.progress.isatty()
     width = columns_of(context.progress) - 1 if is_shown and context.progress is not None else 0
     with suppress(RuntimeError):  # the signal came while another line was written, which no handler can interrupt
@@ -163,7 +158,7 @@ def _recorded(path: Path) -> str:
     """How many trials a log holds, in words."""
     log = log_at(path, accept_damage=True)
     if log is None:
-        return "nothing was recorded yet"
+        return _NOTHING
     found = status_of(log)
     planned = word_for(found.planned, "planned trial is", "planned trials are")
     return f"{found.planned - found.left} of {found.planned} {planned} recorded in {path}"

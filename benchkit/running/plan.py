@@ -84,26 +84,6 @@ class RemainingWork:
     baselines: int = 0
 
 
-class NothingRecorded:
-    """The cells of a log that is not there yet."""
-
-    def attempts(self, cell: Cell) -> int:
-        """None."""
-        return 0
-
-    def is_recorded(self, cell: Cell) -> bool:
-        """No cell is."""
-        return False
-
-    def error_type(self, cell: Cell) -> str | None:
-        """No cell has one."""
-        return None
-
-    def attempted(self) -> Iterator[tuple[int, Cell]]:
-        """No cell was."""
-        return iter(())
-
-
 class Cells(Protocol):
     """What the plan needs to know of a log's cells."""
 
@@ -195,25 +175,25 @@ def settings_differences(before: JSON, now: JSON) -> tuple[str, ...]:
     return tuple(f"{found.place}: {found.one} -> {found.other}" for found in differences(before, now))
 
 
-def usual_mend(command: Command) -> str:
+def usual_remedy(command: Command) -> str:
     """What bench.py can do where requests have changed."""
     return f"run what changed again with {command.having('--changed', 'rerun')}, or choose another --log"
 
 
-def refuse_changes(log: TrialLog, changes: AllowedChanges, mend: str) -> None:
-    """Raise Unusable that names what differs; `mend` is what to do about it."""
+def refuse_changes(log: TrialLog, changes: AllowedChanges, remedy: str) -> None:
+    """Raise Unusable that names what differs; `remedy` is what to do about it."""
     parts = []
     if changes.asks:
         parts.append(f"the prompt or schema of {cases_named(changes.asks)} changed")
     for system, texts in (changes.settings or {}).items():
         parts.append(f"the settings of {shown_line(system)} changed ({'; '.join(texts)})")
     if parts:
-        raise Unusable(f"{log.path}: {', and '.join(parts)} since it was recorded; {mend}")
+        raise Unusable(f"{log.path}: {', and '.join(parts)} since it was recorded; {remedy}")
 
 
-def is_left(log: Cells, cell: Cell, changes: AllowedChanges, selection: Selection) -> bool:
-    """Whether a cell is still to be run."""
-    if not log.is_recorded(cell) or changes.touches(cell) or selection.again or cell in selection.lost:
+def is_left(log: Cells | None, cell: Cell, changes: AllowedChanges, selection: Selection) -> bool:
+    """Whether a cell is still to be run; `log` is None where there is none yet, as in all that follows."""
+    if log is None or not log.is_recorded(cell) or changes.touches(cell) or selection.again or cell in selection.lost:
         return True
     return selection.retry_errors and can_be_retried(log.error_type(cell))
 
@@ -223,7 +203,7 @@ def can_be_retried(error_type: str | None) -> bool:
     return error_type is not None and error_type not in NEVER_RETRIED
 
 
-def work_left(log: Cells, plan: PlanLine, changes: AllowedChanges, selection: Selection) -> Iterator[Assignment]:
+def work_left(log: Cells | None, plan: PlanLine, changes: AllowedChanges, selection: Selection) -> Iterator[Assignment]:
     """The cells to run in this session, in order, each with the number of its next attempt."""
     count = 0
     for cell in cells_of(plan, selection.shard):
@@ -231,10 +211,12 @@ def work_left(log: Cells, plan: PlanLine, changes: AllowedChanges, selection: Se
             return
         if selection.holds(cell) and is_left(log, cell, changes, selection):
             count += 1
-            yield Assignment(cell, log.attempts(cell) + 1)
+            yield Assignment(cell, 1 if log is None else log.attempts(cell) + 1)
 
 
-def remaining_work(log: Cells, plan: PlanLine, changes: AllowedChanges, selection: Selection) -> RemainingWork:
+def remaining_work(
+    log: Cells | None, plan: PlanLine, changes: AllowedChanges, selection: Selection,
+) -> RemainingWork:
     """Count what a session is to do. Cells that nobody has tried are not gone through: there may be millions."""
     planned = size_of(plan, selection.shard)
     recorded = sum(not is_left(log, cell, changes, selection) for cell in _attempted(log, plan, selection.shard))
@@ -252,15 +234,15 @@ def remaining_work(log: Cells, plan: PlanLine, changes: AllowedChanges, selectio
         None if first is None else f"{shown_line(first.cell.case)}, trial {first.cell.trial}"))
 
 
-def _attempted(log: Cells, plan: PlanLine, shard: Shard | None) -> Iterator[Cell]:
+def _attempted(log: Cells | None, plan: PlanLine, shard: Shard | None) -> Iterator[Cell]:
     """The cells of this plan, or of a shard of it, that the log has an attempt at."""
     names = ((system, case.id) for system in plan.systems for case in plan.cases)
     columns = {name: column for column, name in enumerate(names)}
-    for _position, cell in log.attempted():
+    for _position, cell in () if log is None else log.attempted():
         column = columns.get((cell.system, cell.case))
         if column is not None and cell.trial <= plan.trials:
             number = (cell.trial - 1) * len(columns) + column
-            if shard is None or number % shard.of == shard.index - 1:
+            if shard is None or shard.holds(number):
                 yield cell
 
 

@@ -12,6 +12,7 @@ from typing import TextIO
 from benchkit.basics.texts import shown_line
 from benchkit.basics.values import Cell, Failure
 from benchkit.running.plan import Assignment, RemainingWork
+from benchkit.running.workload import RunContext
 from benchkit.systems.loading import is_baseline
 from benchkit.trial_log.lines import TrialLine
 
@@ -34,15 +35,6 @@ class Verdicts:
     words: tuple[str, ...] = ("pass", "fail", "incomplete")
 
 
-@dataclass(frozen=True, slots=True)
-class Around:
-    """Where signs of life go: `stream` for progress (None: quiet), `say` for a line that must be seen all the same."""
-
-    stream: TextIO | None
-    say: Callable[[str], None]
-    monotonic: Callable[[], float]
-
-
 @dataclass(slots=True)
 class _Pace:
     """Models or baselines: trials chosen, those done, and the seconds they took. Each is as fast as its own kind."""
@@ -63,18 +55,16 @@ class Progress:
     It also judges, so that no trial waits for that; where nothing is shown, nothing is judged.
     """
 
-    def __init__(self, remaining: RemainingWork, verdicts: Verdicts, around: Around) -> None:
-        self._ahead, self._verdicts, self._around = remaining, verdicts, around
-        self._screen = _screen_of(around.stream)
+    def __init__(self, remaining: RemainingWork, verdicts: Verdicts, context: RunContext) -> None:
+        self._remaining, self._verdicts, self._context = remaining, verdicts, context
+        self._screen = _screen_of(context.progress)
         self._unjudged: deque[TrialLine] = deque()
         self._counts: Counter[str] = Counter()
         self._outputs = self._empty = 0
         self._has_cut_prompts = False
         self._start: float | None = None
-        self._paces, self._since = (
-            {True: _Pace(remaining.baselines), False: _Pace(remaining.chosen - remaining.baselines)},
-            0.0,
-        )
+        self._paces = {True: _Pace(remaining.baselines), False: _Pace(remaining.chosen - remaining.baselines)}
+        self._since = 0.0
         self._current: Cell | None = None
         self._ended = threading.Event()
         self._ticker = threading.Thread(target=self._tick, daemon=True, name="progress")
@@ -92,7 +82,7 @@ class Progress:
         """A trial is about to start. Before the first one nothing is shown: the model is loading, and says so."""
         self._current = assignment.cell
         if self._start is None:
-            self._start = self._since = self._around.monotonic()
+            self._start = self._since = self._context.clock.monotonic()
             if self._screen is not None:
                 self._start_ticker()
 
@@ -107,7 +97,7 @@ class Progress:
         """Count a trial that is in the log."""
         if self._screen is not None:
             self._unjudged.append(line)
-            now, pace = self._around.monotonic(), self._paces[is_baseline(line.cell.system)]
+            now, pace = self._context.clock.monotonic(), self._paces[is_baseline(line.cell.system)]
             pace.done, pace.seconds, self._since = pace.done + 1, pace.seconds + now - self._since, now
         if isinstance(line.outcome, Failure):
             return
@@ -126,7 +116,7 @@ class Progress:
     def _say(self, text: str) -> None:
         if self._screen is not None:
             self._screen.clear()
-        self._around.say(text)
+        self._context.say(text)
 
     def line(self, columns: int | None = None) -> str:
         """Where the run stands, in one line; in few columns the id of the case gives way, then the rate."""
@@ -140,7 +130,7 @@ class Progress:
             self._counts[self._verdict(self._unjudged.popleft())] += 1
         counts = self._counts
         counted = ", ".join(f"{counts[word]} {word}" for word in self._verdicts.words)
-        text = f"{self._ahead.recorded + counts.total()}/{self._ahead.planned} recorded; now {counted}"
+        text = f"{self._remaining.recorded + counts.total()}/{self._remaining.planned} recorded; now {counted}"
         baselines, models = self._pace(True), self._pace(False)
         slower = models if models.chosen else baselines
         if slower.done and slower.seconds > 0:
@@ -152,7 +142,7 @@ class Progress:
         """Where one of the two kinds stands now, the trial under way included."""
         pace, cell = self._paces[of_baselines], self._current
         is_under_way = cell is not None and is_baseline(cell.system) == of_baselines
-        return replace(pace, seconds=pace.seconds + (self._around.monotonic() - self._since) * is_under_way)
+        return replace(pace, seconds=pace.seconds + (self._context.clock.monotonic() - self._since) * is_under_way)
 
     def _verdict(self, line: TrialLine) -> str:
         return "incomplete" if isinstance(line.outcome, Failure) else self._verdicts.of(

@@ -9,19 +9,18 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
 
 from benchkit.basics.clock import StopRequest
 from benchkit.basics.errors import BrokenOff, Interrupted, KitError, Unusable
 from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON, Failure
+from benchkit.disk.machine import environment
 from benchkit.running.at_once import run_at_once
 from benchkit.running.engine import Answering, Callbacks, Limits, Stopped, run_trials
 from benchkit.running.plan import (
     AllowedChanges,
-    NothingRecorded,
     RemainingWork,
     Selection,
     can_be_retried,
@@ -32,78 +31,70 @@ from benchkit.running.plan import (
     refuse_changes,
     remaining_work,
     settings_differences,
-    usual_mend,
+    usual_remedy,
     work_left,
 )
-from benchkit.running.workload import Ended, SessionContext, Workload, environment, settings_of, wanted_plan
+from benchkit.running.workload import Ended, Observe, RunContext, Workload, settings_of, wanted_plan
 from benchkit.systems.guarding import kept_of
 from benchkit.systems.loading import is_baseline
-from benchkit.systems.system import Loaded
-from benchkit.trial_log.lines import (
-    LoadedLine,
-    PlanLine,
-    SessionLine,
-    StopLine,
-    SystemLine,
-    TrialLine,
-)
+from benchkit.trial_log.lines import LoadedLine, PlanLine, SessionLine, StopLine, SystemLine, TrialLine
 from benchkit.trial_log.reader import TrialLog
 from benchkit.trial_log.writer import LogWriter
-
-Kept = TypeVar("Kept", SystemLine, TrialLine)
 
 
 def dry_run_of(workload: Workload, log: TrialLog | None) -> RemainingWork:
     """What `record` would run, as far as the log and the cases tell; nobody is asked. Raises Unusable."""
     plan = wanted_plan(workload, log)
     check_selection(plan, workload.selection)
-    changes = AllowedChanges() if log is None else _compare(log, plan, _dry_run_differences(workload, log), workload)
-    return remaining_work(log or NothingRecorded(), plan, changes, _chosen(workload))
+    changes = AllowedChanges() if log is None else _compare(workload, log, plan)
+    return remaining_work(log, plan, changes, _chosen(workload))
 
 
-def record(workload: Workload, log: TrialLog | None, context: SessionContext) -> Ended:
-    """Run what is left of the order. `log` is the log as found (None: there is none yet).
+def record(workload: Workload, log: TrialLog | None, context: RunContext, observe: Observe) -> Ended:
+    """Run what is left of a workload. `log` is the log as found (None: there is none yet).
 
     Raises Unusable before anything is started; EnvironmentFailure and Interrupted with the log as far as it came.
     """
     plan = wanted_plan(workload, log)
     check_selection(plan, workload.selection)
     if log is not None:
-        changes = _compare(log, plan, _dry_run_differences(workload, log), workload)
-        # a log with a companion is read again by others, so its damage is named also where nothing is left to run
+        changes = _compare(workload, log, plan)
+        # a log with a sidecar is read again by others, so its damage is named also where nothing is left to run
         is_to_name_damage = workload.accept_damage and workload.sidecar is not None
         is_left = any(True for _ in work_left(log, plan, changes, _chosen(workload)))
         if not is_left and not is_to_name_damage and _covers(log, plan) and log.sessions:
             return Ended(None)
     workload.probe()
-    with closing_all(workload):
-        return _record_open(workload, log, context)
+    try:
+        return _record_open(workload, log, context, observe)
+    finally:
+        for system in workload.systems.values():
+            system.close()
+        if workload.sidecar is not None:
+            workload.sidecar.close()
 
 
-def _record_open(workload: Workload, found: TrialLog | None, context: SessionContext) -> Ended:
-    with ended_by_stop_request(context.stop):
+def _record_open(workload: Workload, found: TrialLog | None, context: RunContext, observe: Observe) -> Ended:
+    with _ended_by_stop_request(context.stop):
         environments = [system.open() for system in workload.systems.values()]
     answering = {name: Answering(system, settings_of(workload, system), workload.prompts)
                  for name, system in workload.systems.items()}
     with LogWriter.open(workload.log, accept_damage=workload.accept_damage) as writer:
         log = writer.read(found)
         plan = wanted_plan(workload, log)
-        changes = _compare(log, plan, _differences(answering, log), workload)
-        session = SessionLine(
+        changes = _compare(workload, log, plan, answering)
+        line = SessionLine(
             started_at=context.clock.stamp(), hardware=workload.hardware, environment=_environment(environments),
             timeout_s=workload.timeout_s, budget_s=workload.budget.seconds, pid=os.getpid(),
             trace_damage=workload.sidecar.begin(writer.session, log) if workload.sidecar else None,
             shard=workload.selection.shard)
-        _say_what_differs(log, session, frozenset(workload.systems), context.say)
-        log = writer.begin(session, log)
-        with _stop_line(writer, context) as ending:
-            ended = _run_session(workload, _Ground(plan, answering, log, changes), writer, context)
-            ending.reason = str(ended.reason)
-    return ended
+        _say_what_differs(log, line, frozenset(workload.systems), context.say)
+        log = writer.begin(line, log)
+        return _Session(workload, context, writer, plan, answering, log, changes).run(observe)
 
 
 @contextmanager
-def ended_by_stop_request(stop: StopRequest, holds: Callable[[], bool] = lambda: True) -> Iterator[None]:
+def _ended_by_stop_request(stop: StopRequest, holds: Callable[[], bool] = lambda: True) -> Iterator[None]:
     """What fails within after a signal came was broken off by it: a program that a system started had it, too.
 
     Raises Interrupted in place of that error, unless `holds` says that it is another matter.
@@ -112,20 +103,8 @@ def ended_by_stop_request(stop: StopRequest, holds: Callable[[], bool] = lambda:
         yield
     except KitError:
         if holds():
-            stop.raise_if_wished()
+            stop.raise_if_requested()
         raise
-
-
-@contextmanager
-def closing_all(workload: Workload) -> Iterator[None]:
-    """Whatever happens, let go of the systems and of the companion."""
-    try:
-        yield
-    finally:
-        for system in workload.systems.values():
-            system.close()
-        if workload.sidecar is not None:
-            workload.sidecar.close()
 
 
 def _environment(servers: Sequence[Mapping[str, JSON]]) -> Mapping[str, JSON]:
@@ -136,22 +115,6 @@ def _environment(servers: Sequence[Mapping[str, JSON]]) -> Mapping[str, JSON]:
 def _chosen(workload: Workload) -> Selection:
     """Which cells this session may run: of the systems that are opened only."""
     return replace(workload.selection, systems=tuple(workload.systems))
-
-
-def _differences(answering: Mapping[str, Answering], log: TrialLog) -> dict[str, tuple[str, ...]]:
-    """By system, what its settings are now and were in the log."""
-    return {name: settings_differences(log.settings[name], one.settings)
-            for name, one in answering.items() if name in log.settings}
-
-
-def _dry_run_differences(workload: Workload, log: TrialLog) -> dict[str, tuple[str, ...]]:
-    """The same before a server is asked: a setting that is None comes from there, and is not compared yet."""
-    found = {}
-    for name, system in workload.systems.items():
-        now = {key: value for key, value in settings_of(workload, system).items() if value is not None}
-        before = log.settings.get(name, now)
-        found[name] = settings_differences({key: before[key] for key in now if key in before}, now)
-    return found
 
 
 def _covers(log: TrialLog, plan: PlanLine) -> bool:
@@ -167,69 +130,121 @@ def _holds(log: TrialLog, plan: PlanLine) -> bool:
 
 
 def _compare(
-    log: TrialLog, plan: PlanLine, differences: Mapping[str, tuple[str, ...]], workload: Workload,
+    workload: Workload, log: TrialLog, plan: PlanLine, opened: Mapping[str, Answering] | None = None,
 ) -> AllowedChanges:
-    """What changed since the log was recorded; raises Unusable unless it is to be run again."""
+    """What changed since the log was recorded; raises Unusable unless it is to be run again.
+
+    Before the systems are open, a setting that is None comes from a server, and is not compared yet.
+    """
+    settings = {}
+    for name in filter(log.settings.__contains__, workload.systems):
+        before = log.settings[name]
+        if opened is not None:
+            now = opened[name].settings
+        else:
+            known = settings_of(workload, workload.systems[name])
+            now = {key: value for key, value in known.items() if value is not None}
+            before = {key: value for key, value in before.items() if key in now}
+        settings[name] = settings_differences(before, now)
     check_fits(log, plan, workload.command, workload.adds_systems)
     check_shard(log, workload.selection.shard, workload.command)
-    changes = AllowedChanges(changed_asks(log, plan), {name: texts for name, texts in differences.items() if texts})
+    changes = AllowedChanges(changed_asks(log, plan), {name: texts for name, texts in settings.items() if texts})
     if not workload.rerun_changed:
-        refuse_changes(log, changes, workload.mend or usual_mend(workload.command))
+        refuse_changes(log, changes, workload.remedy or usual_remedy(workload.command))
     return changes
 
 
-@dataclass(frozen=True, slots=True)
-class _Ground:
-    """What a session starts from, under the lock: the wanted plan, who answers, the log, and what changed."""
+@dataclass(slots=True)
+class _Session:
+    """A session under the lock, its session line written: the wanted plan, who answers, the log, and what changed.
 
+    `warm` are the systems whose model is loaded. `again` counts the error trials asked again, by whether they failed.
+    """
+
+    workload: Workload
+    context: RunContext
+    writer: LogWriter
     plan: PlanLine
     answering: Mapping[str, Answering]
     log: TrialLog
     changes: AllowedChanges
+    warm: set[str] = field(default_factory=set)
+    again: Counter[bool] = field(default_factory=Counter)
+
+    def run(self, observe: Observe) -> Ended:
+        """Run, and write one stop line at every orderly end: `interrupted` after a signal, `error` after an error."""
+        reason: str | None = "error"
+        try:
+            with _ended_by_stop_request(self.context.stop, lambda: not self.writer.has_failed):
+                ended = self._run(observe)
+            reason = ended.reason
+            return ended
+        except (Interrupted, KeyboardInterrupt):  # the latter from a system of the user: no handler here raises it
+            reason = "interrupted"
+            raise
+        except Unusable as error:
+            # the log is begun, so exit code 2 would not be true
+            raise BrokenOff(str(error)) from error
+        finally:
+            if not self.writer.has_failed:
+                # where the log itself failed, the error under way says so, and a missing stop line says the rest
+                self.writer.stop(StopLine(str(reason), self.context.clock.stamp()))
+
+    def _run(self, observe: Observe) -> Ended:
+        """Everything behind the session line, up to the stop line."""
+        self._write_plan_and_systems()
+        workload, cells = self.workload, (self.log, self.plan, self.changes, _chosen(self.workload))
+        remaining = remaining_work(*cells)
+        limits = Limits(workload.budget, workload.timeout_s, self.context.stop, self.context.clock)
+        with observe(remaining) as observer:
+            callbacks = Callbacks(self._prepare, self._record, observer, self.writer.together)
+            at_once = partial(run_at_once, most=workload.parallel, say=self.context.say)
+            run = run_trials if workload.parallel == 1 else at_once
+            stopped = run(work_left(*cells), self.answering, callbacks, limits)
+        is_part = remaining.recorded + remaining.chosen < remaining.planned
+        return Ended(_reason(stopped, workload.selection, is_part), stopped.sentence,
+                     (self.again[False], self.again[True]))
+
+    def _write_plan_and_systems(self) -> None:
+        if not _holds(self.log, self.plan) or self.changes.asks:
+            self.writer.plan(self.plan)
+            if self.log.has_unplanned:
+                # trials whose plan line was lost count again once a plan holds them
+                self.log = self.writer.read()
+        for name, one in self.answering.items():
+            if name not in self.log.settings or name in (self.changes.settings or {}):
+                with _kept_or_refused(f"the settings of {name}"):
+                    self.writer.system(SystemLine(name, one.settings))
+
+    def _prepare(self, name: str) -> None:
+        """Load a system's model before its first trial, and write what loading took."""
+        if name not in self.warm:
+            loaded = kept_of(self.answering[name].system.warm())
+            self._say_other_length(loaded.context_length)
+            self.writer.loaded(LoadedLine(loaded.load_s, loaded.context_length, loaded.details or {}))
+            self.warm.add(name)
+
+    def _record(self, line: TrialLine) -> None:
+        if self.workload.sidecar is not None:
+            self.workload.sidecar.before_line(line)
+        with _kept_or_refused(f"the answer of {line.cell.system} to {line.cell.case}, trial {line.cell.trial}"):
+            self.writer.trial(line)
+        if self.workload.selection.retry_errors and can_be_retried(self.log.error_type(line.cell)):
+            self.again[isinstance(line.outcome, Failure)] += 1
+
+    def _say_other_length(self, now: int | None) -> None:
+        before = next((one.loaded for one in reversed(self.log.sessions) if one.loaded is not None), None)
+        # a log of several systems does not say which of them was loaded
+        if before is not None and len(self.plan.systems) == 1 and before.context_length != now:
+            self.context.say(f"the context length was {before.context_length} in an earlier session and is {now} now; "
+                             f"texts may differ, and the report says so")
 
 
-def _run_session(workload: Workload, ground: _Ground, writer: LogWriter, context: SessionContext) -> Ended:
-    """Everything behind the session line, up to the stop line."""
-    ground = _write_plan(ground, writer)
-    _write_systems(ground, writer)
-    cells = (ground.log, ground.plan, ground.changes, _chosen(workload))
-    remaining = remaining_work(*cells)
-    limits = Limits(workload.budget, workload.timeout_s, context.stop)
-    again: Counter[bool] = Counter()
-
-    def write(line: TrialLine) -> None:
-        if workload.sidecar is not None:
-            workload.sidecar.before_line(line)
-        _keep(writer.trial, line, f"the answer of {line.cell.system} to {line.cell.case}, trial {line.cell.trial}")
-        if workload.selection.retry_errors and can_be_retried(ground.log.error_type(line.cell)):
-            again[isinstance(line.outcome, Failure)] += 1
-
-    with context.observer(remaining) as observer:
-        callbacks = Callbacks(_warmer(ground, writer, context), write, observer, writer.together)
-        run = run_trials if workload.parallel == 1 else partial(run_at_once, most=workload.parallel, say=context.say)
-        stopped = run(work_left(*cells), ground.answering, callbacks, limits, context.clock)
-    is_part = remaining.recorded + remaining.chosen < remaining.planned
-    return Ended(_reason(stopped, workload.selection, is_part), stopped.sentence, (again[False], again[True]))
-
-
-def _write_plan(ground: _Ground, writer: LogWriter) -> _Ground:
-    if _holds(ground.log, ground.plan) and not ground.changes.asks:
-        return ground
-    writer.plan(ground.plan)
-    # trials whose plan line was lost count again once a plan holds them
-    return replace(ground, log=writer.read()) if ground.log.has_unplanned else ground
-
-
-def _write_systems(ground: _Ground, writer: LogWriter) -> None:
-    for name, one in ground.answering.items():
-        if name not in ground.log.settings or name in (ground.changes.settings or {}):
-            _keep(writer.system, SystemLine(name, one.settings), f"the settings of {name}")
-
-
-def _keep(write: Callable[[Kept], None], line: Kept, what: str) -> None:
-    """Write a line made of what a system gave. Raises Unusable where no log can hold it, as a lone surrogate."""
+@contextmanager
+def _kept_or_refused(what: str) -> Iterator[None]:
+    """What a system gave is written within. Raises Unusable where no log can hold it, as a lone surrogate."""
     try:
-        write(line)
+        yield
     except ValueError as error:
         raise Unusable(f"{shown_line(what)} cannot be kept: {shown_line(str(error))}") from None
 
@@ -240,27 +255,6 @@ def _reason(stopped: Stopped, selection: Selection, is_part: bool) -> str:
     is_chosen = selection.limit is not None or selection.case is not None
     is_part_of_all = selection.shard is not None and selection.shard.of > 1
     return "selection" if is_part_of_all or (is_chosen and is_part) else "complete"
-
-
-def _warmer(ground: _Ground, writer: LogWriter, context: SessionContext) -> Callable[[str], None]:
-    """A function that loads a system's model before its first trial, and writes what loading took."""
-    warm: set[str] = set()
-
-    def prepare(name: str) -> None:
-        if name not in warm:
-            loaded = kept_of(ground.answering[name].system.warm())
-            _say_other_context(ground, loaded, context.say)
-            writer.loaded(LoadedLine(loaded.load_s, loaded.context_length, loaded.details or {}))
-            warm.add(name)
-    return prepare
-
-
-def _say_other_context(ground: _Ground, loaded: Loaded, say: Callable[[str], None]) -> None:
-    before = next((one.loaded for one in reversed(ground.log.sessions) if one.loaded is not None), None)
-    # a log of several systems does not say which of them was loaded
-    if before is not None and len(ground.plan.systems) == 1 and before.context_length != loaded.context_length:
-        say(f"the context length was {before.context_length} in an earlier session and is "
-            f"{loaded.context_length} now; texts may differ, and the report says so")
 
 
 def _say_what_differs(log: TrialLog, now: SessionLine, systems: frozenset[str], say: Callable[[str], None]) -> None:
@@ -276,35 +270,8 @@ def _say_what_differs(log: TrialLog, now: SessionLine, systems: frozenset[str], 
     pairs: list[tuple[str, JSON, JSON]] = [("hardware", before.hardware, now.hardware)]
     pairs += [(key.replace("_", " "), before.environment.get(key), now.environment.get(key))
               for key in ("server", "server_version") if models]
-    for what, was, is_now in pairs:
-        if was != is_now:
-            say(f"the {what} was {_told(was)} in an earlier session and is {_told(is_now)} now; latencies and texts "
-                f"may differ, and the report says so")
-
-
-def _told(value: JSON) -> str:
-    return "not given" if value is None else shown_line(str(value), 80)
-
-
-@dataclass(slots=True)
-class _Ending:
-    reason: str = "error"
-
-
-@contextmanager
-def _stop_line(writer: LogWriter, context: SessionContext) -> Iterator[_Ending]:
-    """Write one stop line at every orderly end: `interrupted` after a signal, `error` after any other error."""
-    ending = _Ending()
-    try:
-        with ended_by_stop_request(context.stop, lambda: not writer.has_failed):
-            yield ending
-    except (Interrupted, KeyboardInterrupt):  # the latter from a system of the user: no handler here raises it
-        ending.reason = "interrupted"
-        raise
-    except Unusable as error:
-        # the log is begun, so exit code 2 would not be true
-        raise BrokenOff(str(error)) from error
-    finally:
-        if not writer.has_failed:
-            # where the log itself failed, the error under way says so, and a missing stop line says the rest
-            writer.stop(StopLine(ending.reason, context.clock.stamp()))
+    for what, *values in pairs:
+        if values[0] != values[1]:
+            was, is_now = ("not given" if one is None else shown_line(str(one), 80) for one in values)
+            say(f"the {what} was {was} in an earlier session and is {is_now} now; latencies and texts may differ, and "
+                f"the report says so")

@@ -18,9 +18,10 @@ from pathlib import Path
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.json_text import is_whole
-from benchkit.basics.texts import count_of, shown_line
+from benchkit.basics.texts import count_of, file_stem, shown_line
 from benchkit.basics.values import Shard
 from benchkit.disk.whole_files import shown_path
+from benchkit.systems.loading import split_name
 from benchkit.trial_log.lines import MOST_SHARDS, PlanLine, SessionLine
 from benchkit.trial_log.scan import LineSource, line_and_place
 
@@ -128,6 +129,15 @@ def _checked(index: int, of: int, given_as: str) -> Shard:
 def mark_of(shard: Shard | None) -> str:
     """What stands in the name of a shard's log before `.jsonl`, if it is not named by a person; "" for no shard."""
     return "" if shard is None else f".shard-{shard.index}-of-{shard.of}"
+
+
+def log_path(given: str | None, system: str, shard: Shard | None) -> Path:
+    """--log, or recorded/NAME.jsonl after the system; recorded/NAME.shard-I-of-N.jsonl for a shard."""
+    if given is None:
+        return Path("recorded", f"{file_stem(split_name(system)[1])}{mark_of(shard)}.jsonl")
+    if not given.endswith(".jsonl"):
+        raise Unusable(f"--log {given}: the name of a log ends in .jsonl; its recording lies beside it in .json")
+    return Path(given)
 
 
 def better_number(shard: Shard, columns: int) -> int | None:

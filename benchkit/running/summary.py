@@ -10,10 +10,10 @@ from pathlib import Path
 from benchkit.basics.command import Command, shell_word
 from benchkit.basics.errors import Unusable
 from benchkit.basics.texts import count_of, names_of, shown_line, word_for
-from benchkit.basics.values import Cell, Shard
+from benchkit.basics.values import Shard
 from benchkit.recordings.recording import MOST_HELD
-from benchkit.recordings.run_record import LINES
-from benchkit.running.plan import can_be_retried, cells_of, size_of
+from benchkit.recordings.run_record import LINES, RunRecord, Tally
+from benchkit.running.plan import RemainingWork, can_be_retried, cells_of, size_of
 from benchkit.running.shards import better_number, mark_of
 from benchkit.running.workload import Ended, Workload
 from benchkit.trial_log.lines import PlanLine
@@ -55,16 +55,17 @@ def status_of(log: TrialLog, system: str | None = None) -> Status:
     errors: Counter[str] = Counter()
     of_trial: Counter[int] = Counter()
     for position, cell in log.attempted():
-        if cell.system in systems and _is_of(log.shard, position):
+        if cell.system in systems and (log.shard is None or log.shard.holds(position)):
             counts["stale"] += log.is_stale(cell)
             if log.is_recorded(cell):
                 counts["recorded"] += 1
                 of_trial[cell.trial] += 1
                 counts["several"] += log.attempts(cell) > 1
-                errors.update(_error_of(log, cell))
+                errors[log.error_type(cell) or ""] += 1
+    outputs = errors.pop("", 0)
     last, planned = log.begun()[-1], _planned(log, plan, systems)
     return Status(
-        name=log.path.name, systems=systems, planned=planned, outputs=counts["recorded"] - errors.total(),
+        name=log.path.name, systems=systems, planned=planned, outputs=outputs,
         errors=tuple(sorted(errors.items())), stale=counts["stale"],
         left=planned - counts["recorded"], several_attempts=counts["several"],
         sessions=len(log.sessions), last_session=last.line.started_at,
@@ -73,21 +74,11 @@ def status_of(log: TrialLog, system: str | None = None) -> Status:
             lambda trial: of_trial[trial] == len(plan.cases) * len(systems), range(1, plan.trials + 1))))
 
 
-def _is_of(shard: Shard | None, position: int) -> bool:
-    """Whether a position of the plan is one of a shard's."""
-    return shard is None or position % shard.of == shard.index - 1
-
-
 def _planned(log: TrialLog, plan: PlanLine, systems: Collection[str]) -> int:
     """How many cells are planned for these systems; those of all are not gone through, for there may be millions."""
     if len(systems) == len(plan.systems):
         return size_of(plan, log.shard)
     return sum(cell.system in systems for cell in cells_of(plan, log.shard))
-
-
-def _error_of(log: TrialLog, cell: Cell) -> list[str]:
-    found = log.error_type(cell)
-    return [] if found is None else [found]
 
 
 def status_text(status: Status) -> str:
@@ -110,6 +101,29 @@ def status_text(status: Status) -> str:
     if status.damage:
         lines.append(f"  damage     {status.damage}: set aside; the trials that stood there run again")
     return "\n".join(lines)
+
+
+def dry_run_text(log: Path, remaining: RemainingWork) -> str:
+    """What would be run, in words."""
+    planned = word_for(remaining.planned, "planned trial is", "planned trials are")
+    first = f", the first of them {remaining.first}" if remaining.first else ""
+    return (f"{log}: {remaining.recorded} of {remaining.planned} {planned} recorded; this command would run "
+            f"{remaining.chosen}{first}; nothing was asked or written\n")
+
+
+def run_text(record: RunRecord, tally: Tally, out: Path, report: Command) -> str:
+    """What became of the trials of a run record, where it is written, and the command to go on."""
+    totals, errors = tally.totals, tally.errors
+    reasons = f" ({', '.join(f'{name} {count}' for name, count in errors.items())})" if errors else ""
+    not_judged = () if tally.check_error is None else (f"  not judged: {shown_line(tally.check_error, 400)}",)
+    return "\n".join((
+        f"{shown_line(record.system)} on {count_of(len(record.cases), 'case')} ({shown_line(record.split)}) x "
+        f"{count_of(record.trials, 'trial')}, judged by {record.judge.name} {record.judge.version}",
+        f"  pass {totals.passed} of {totals.planned}, fail {totals.failed} of {totals.planned}, "
+        f"incomplete {totals.incomplete} of {totals.planned}{reasons}",
+        *not_judged,
+        f"  written to {out}",
+        f"  report     {report}"))
 
 
 def ending(workload: Workload, cases: str, ended: Ended, found: Status, is_kept: bool = True) -> str:

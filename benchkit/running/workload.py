@@ -1,13 +1,11 @@
 """What a session is given: the wanted plan, its prompts and settings, and the environment it runs in."""
 from __future__ import annotations
 
-import os
-import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TextIO, TypeAlias
 
 from benchkit import VERSION
 from benchkit.basics.clock import Budget, Clock, StopRequest
@@ -30,28 +28,6 @@ from benchkit.trial_log.lines import (
     bytes_of,
 )
 from benchkit.trial_log.reader import TrialLog
-
-CPUINFO = Path("/proc/cpuinfo")
-
-
-def environment(server: Mapping[str, JSON]) -> dict[str, JSON]:
-    """This machine, and the server as the system tells it ({"server", "server_version"}, more where it knows)."""
-    return {"python": platform.python_version(), "platform": platform.platform(), "processor": processor(CPUINFO),
-            "processors": os.cpu_count(), **server}
-
-
-def processor(cpuinfo: Path) -> str:
-    """The model name of the first processor where Linux tells it, else what Python knows."""
-    try:
-        text = cpuinfo.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return platform.processor() or platform.machine()
-    for line in text.splitlines():
-        key, _, value = line.partition(":")
-        if key.strip() == "model name" and value.strip():
-            return value.strip()
-    return platform.machine()
-
 
 PARALLEL = "parallel"
 """The setting of a run in which each server had several trials at once; where it had one at a time, it is not there."""
@@ -77,13 +53,13 @@ class Sidecar(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What a person asked for: which cells, into which log, within which limits.
+    """What is to be run: which cells, into which log, within which limits.
 
     prompts         of every case, by its id
     command         how it was asked, so that errors can offer the command that would be right
     adds_systems    whether a log of other systems is gone on with; else it is refused
-    companion       a file that grows beside the log, if there is one
-    mend            what to do where requests have changed, in words; None: what bench.py can do
+    sidecar         a file that grows beside the log, if there is one
+    remedy          what to do where requests have changed, in words; None: what bench.py can do
     parallel        how many trials are under way at once
     without_server  the command to offer where a system's server does not answer, if there is one
     probe           called once where something is left to run, before anybody is asked; raises Unusable if it must not
@@ -105,20 +81,30 @@ class Workload:
     accept_damage: bool = False
     adds_systems: bool = False
     sidecar: Sidecar | None = None
-    mend: str | None = None
+    remedy: str | None = None
     parallel: int = 1
     without_server: Command | None = None
     probe: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
-class SessionContext:
-    """The edges of a session: time, the wish to stop, who watches, and where a line for the person goes."""
+class RunContext:
+    """What surrounds a run: folders of modules, time, signals, and the person who waits.
 
+    `start` is when the process began, on the clock's monotonic time. `say` takes a line for the person; `progress` is
+    the stream for progress (None: quiet).
+    """
+
+    folders: Sequence[Path]
+    start: float
+    say: Callable[[str], None]
+    progress: TextIO | None
     clock: Clock
     stop: StopRequest
-    say: Callable[[str], None]
-    observer: Callable[[RemainingWork], AbstractContextManager[Observer]]
+
+
+Observe: TypeAlias = Callable[[RemainingWork], AbstractContextManager[Observer]]
+"""Makes who watches a session, once it is known what is to be done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +120,7 @@ class Ended:
 
 
 def wanted_plan(workload: Workload, log: TrialLog | None) -> PlanLine:
-    """The plan that the order asks for; where systems may be added, with those that the log has already.
+    """The plan that a workload asks for; where systems may be added, with those that the log has already.
 
     Raises Unusable for a plan larger than a log can hold.
     """

@@ -23,7 +23,7 @@ from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON, Case, Reply, Request
 from benchkit.systems.system import Loaded, SystemOptions
 from benchkit.tasks.judging import PROBED_CASES, SEED
-from benchkit.tasks.modules import told
+from benchkit.tasks.modules import Raised, called, told
 from benchkit.tasks.task import Task
 
 Answer = Callable[[Case, int], str]
@@ -66,11 +66,9 @@ class BaselineSystem:
     def _text(self, case: Case, seed: int) -> str:
         where = f"task {self.module}, case {shown_line(case.id, 80)}: baseline {shown_line(self.name, 60)}"
         try:
-            text = self.function(case, seed)
-        except (MemoryError, KeyboardInterrupt):
-            raise  # which says nothing of the task
-        except BaseException as error:
-            raise Unusable(f"{where} {told(error, self.function)}") from error
+            text = called(self.function, case, seed, passing=(MemoryError,))
+        except Raised as raised:
+            raise Unusable(f"{where} {told(raised.error, self.function)}") from raised.error
         if not isinstance(text, str):
             raise Unusable(f"{where} gave {type(text).__name__}, not a text")
         return text

@@ -20,7 +20,7 @@ from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON, ErrorFacts, Failure, Message, Reply, Request, Timings, Usage
 from benchkit.network.replies import MOST_TEXT_BYTES, too_large
 from benchkit.systems.system import Loaded, System
-from benchkit.tasks.modules import place_of, what_came
+from benchkit.tasks.modules import Made, Raised, called, place_of, what_came
 
 MOST_COUNT = 10**12
 """Of tokens and retries."""
@@ -120,7 +120,6 @@ def _cut(text: str, most: int) -> str:
     return text[:most].encode("utf-8", "replace").decode("utf-8")
 
 
-Made = TypeVar("Made")
 GRACE_S = 1.0
 """So much later than its deadline a system may return that times its own request: a look at the server behind the
 reply is not the model's time."""
@@ -173,15 +172,13 @@ class _Guard:
     def called(self, what: str, function: Callable[..., Made], *given: object) -> Made:
         """What the function gives. Errors of the contract pass; any other is told with its place."""
         try:
-            return function(*given)
+            return called(function, *given, passing=(TrialError, KitError))
         except TrialError as error:
             raise self.called(what, self._plain_error, what, error) from error
-        except (KitError, KeyboardInterrupt):
-            raise
-        except (OSError, MemoryError) as error:
-            raise self._kind(what, EnvironmentFailure)(self._line(what, error)) from error
-        except BaseException as error:
-            raise self._kind(what, Unusable)(self._line(what, error)) from error
+        except Raised as raised:
+            cause, place = raised.error, place_of(raised.error) or self.file.name
+            kind = self._kind(what, EnvironmentFailure if isinstance(cause, OSError | MemoryError) else Unusable)
+            raise kind(f"{self.given}: {what}() of {place} {what_came(cause, self.redactor.text)}") from cause
 
     def refusal(self, what: str, why: str) -> KitError:
         """The error where the contract is not kept."""
@@ -236,10 +233,6 @@ class _Guard:
     def _kind(self, what: str, usual: type[KitError]) -> type[KitError]:
         """The log is begun when `warm` is called: then it is no longer true that nothing was started."""
         return BrokenOff if what in ("warm", "answer", "close") else usual
-
-    def _line(self, what: str, error: BaseException) -> str:
-        place = place_of(error) or self.file.name
-        return f"{self.given}: {what}() of {place} {what_came(error, self.redactor.text)}"
 
 
 @dataclass(frozen=True, slots=True)

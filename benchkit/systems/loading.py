@@ -53,7 +53,7 @@ def load_system(name: str, options: SystemOptions, folders: Sequence[Path], give
     if module_name == "openai":
         from benchkit.systems.openai import openai_system
         return openai_system(rest, options)
-    return redacted(lambda quiet, redactor: _of_a_module(name, quiet, folders, given_as, redactor), options)
+    return redacted(lambda safe, redactor: _of_a_module(name, safe, folders, given_as, redactor), options)
 
 
 def _of_a_module(
@@ -65,6 +65,6 @@ def _of_a_module(
     if not callable(make):
         raise Unusable(f"{module_name}.py has no function system(name, options); see model_triage.py for the pattern")
     signs = SignsFromOutside(options.say, options.clock)
-    around = replace(options, say=signs.say)
-    return guarded(f"{given_as} {name}", Path(str(module.__file__)), lambda: make(rest, around), options.clock,
+    quiet = replace(options, say=signs.say)
+    return guarded(f"{given_as} {name}", Path(str(module.__file__)), lambda: make(rest, quiet), options.clock,
                    redactor, partial(signs.while_loading, shown_line(name, 80)))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchkit.basics.command import shell_word
 from benchkit.basics.errors import EnvironmentFailure, NoModel, TrialError, Unusable
-from benchkit.basics.texts import shown_line
+from benchkit.basics.texts import names_of, shown_line
 from benchkit.basics.values import JSON, Message, Reply, Request
 from benchkit.network.address import address_of
 from benchkit.network.http_client import Call, Client
@@ -28,6 +28,7 @@ from benchkit.network.retry import ask
 from benchkit.systems.server_session import (
     CHECK_S,
     LOAD_S,
+    MOST_NAMES,
     ServerSession,
     SignsOfLife,
     model_changed,
@@ -43,7 +44,6 @@ GENERAL_OPTIONS: Mapping[str, JSON] = {
     "temperature": 1.0, "top_k": 64, "top_p": 0.95, "min_p": 0.0, "repeat_penalty": 1.0, "num_ctx": 8192,
     "num_predict": 1024}
 """For any task: room for a long prompt, and an end for small models that would run on for ever."""
-_MOST_NAMES_SHOWN = 20
 _REFUSALS = ("ServerError", "BrokenReply")
 """What a server answers that is there and loads nothing."""
 
@@ -74,7 +74,7 @@ class OllamaSystem:
             given, given_as = options.environment.get("OLLAMA_HOST", ""), "OLLAMA_HOST"
         self._model = replace(model, tag=full_tag(model.tag))
         self._dialect, self._is_remote = chat_with(self._model.tag), False
-        self._around = options
+        self._options = options
         self._client = Client(address_of(given, given_as), options.clock, options.stop)
         self._installed = InstalledModels(self._client)
         self._digest = model.digest
@@ -84,7 +84,7 @@ class OllamaSystem:
         """Reach the server, check that it is Ollama, and the model's digest. Raises EnvironmentFailure."""
         if is_cloud_name(self._model.tag):
             self._check_cloud("elsewhere")
-        version = version_of(self._client, "--host or OLLAMA_HOST" if self._around.has_flags else "OLLAMA_HOST")
+        version = version_of(self._client, "--host or OLLAMA_HOST" if self._options.has_flags else "OLLAMA_HOST")
         try:
             models = self._installed.now(self._now() + CHECK_S)
         except NoAnswer as error:
@@ -115,14 +115,14 @@ class OllamaSystem:
         start = self._now()
         try:
             ask(self._client, self._dialect, _chat(self._body((), {})), start + LOAD_S,
-                SignsOfLife(self._around, f"loading {self._model.tag}"))
+                SignsOfLife(self._options, f"loading {self._model.tag}"))
         except TrialError as error:
             if not self._is_remote or error.stops or error.type not in _REFUSALS:
                 raise EnvironmentFailure(
                     f"{self._model.tag} could not be loaded: {error.stops or error.message}"
                 ) from None
-            self._around.say(f"{self._model.tag} runs elsewhere, so nothing has to be loaded; the opening chat failed, "
-                             f"and the run goes on: {error.message}")
+            self._options.say(f"{self._model.tag} runs elsewhere, so nothing has to be loaded; the opening chat "
+                              f"failed, and the run goes on: {error.message}")
         load_s = self._now() - start
         try:
             found = running(self._client, self._model.tag, self._now() + CHECK_S)
@@ -152,26 +152,24 @@ class OllamaSystem:
         """Say so if the model was loaded with less context than was asked for: it has no more, or memory has not."""
         length, asked = found.context_length if found else None, self._model.options["num_ctx"]
         if length is not None and isinstance(asked, int | float) and length < asked:
-            self._around.say(f"{self._model.tag} is loaded with a context of {length:,} tokens, and {asked:,} were "
-                             f"asked for (num_ctx): longer prompts will fail, and answers are cut off earlier")
+            self._options.say(f"{self._model.tag} is loaded with a context of {length:,} tokens, and {asked:,} were "
+                              f"asked for (num_ctx): longer prompts will fail, and answers are cut off earlier")
 
     def _check_cloud(self, where: str) -> None:
-        if not self._around.allow_cloud:
+        if not self._options.allow_cloud:
             raise EnvironmentFailure(f"{self._model.tag} runs {where}: the prompts would leave this machine; "
-                                     + ("add --allow-cloud if that is what you want" if self._around.has_flags else
+                                     + ("add --allow-cloud if that is what you want" if self._options.has_flags else
                                         "a board asks no such model"))
 
     def _not_installed(self, models: tuple[Served, ...]) -> str:
-        names = [shown_line(model.tag, 80) for model in models]
-        more = f" and {len(names) - _MOST_NAMES_SHOWN} more" if len(names) > _MOST_NAMES_SHOWN else ""
-        there = ", ".join(names[:_MOST_NAMES_SHOWN]) + more or "none"
+        there = names_of((model.tag for model in models), MOST_NAMES, 80) or "none"
         return (f"the server at {self._client.where} has no model {self._model.tag} (installed: {there}): "
                 f"get it with `ollama pull {shell_word(self._model.tag)}`")
 
     def _installed_instead(self, models: tuple[Served, ...]) -> str | None:
         """The system of the first installed model whose prompts stay on the server."""
         tags = [model.tag for model in models if not model.runs_elsewhere]
-        return f"{self._model.module}:{tags[0]}" if tags and self._around.has_flags else None
+        return f"{self._model.module}:{tags[0]}" if tags and self._options.has_flags else None
 
     def _check_digest(self, served: Served) -> None:
         tag, pin = self._model.tag, self._model.digest

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchkit.basics.errors import EnvironmentFailure, NoServer, TrialError, Unusable
-from benchkit.basics.texts import same_model, shown_line
+from benchkit.basics.texts import names_of, same_model, shown_line
 from benchkit.basics.values import JSON, Message, Reply, Request
 from benchkit.network.address import Address, address_of, with_key
 from benchkit.network.http_client import Call, Client
@@ -26,7 +26,15 @@ from benchkit.systems.openai_requests import (
     refuses_request,
     taken_before,
 )
-from benchkit.systems.server_session import CHECK_S, LOAD_S, ServerSession, SignsOfLife, model_changed, probe_messages
+from benchkit.systems.server_session import (
+    CHECK_S,
+    LOAD_S,
+    MOST_NAMES,
+    ServerSession,
+    SignsOfLife,
+    model_changed,
+    probe_messages,
+)
 from benchkit.systems.system import Loaded, SystemOptions
 from benchkit.tasks.task import prompt_of
 
@@ -42,7 +50,6 @@ _AGAIN_WAITS_S = (0.5, 2.0)
 _PROBE_TOKENS = 16  # some servers call a limit of 1 an error
 _PROBE_SCHEMA: Mapping[str, JSON] = {
     "type": "object", "properties": {"yes": {"type": "boolean"}}, "required": ["yes"], "additionalProperties": False}
-_MOST_NAMES_SHOWN = 20
 _SEVERAL = 2
 
 
@@ -92,7 +99,7 @@ class OpenAISystem:
     def __init__(self, model: OpenAIModel, options: SystemOptions) -> None:
         """Connect to nothing yet. Raises Unusable for a bad address, name or set of options, and for an exposed key."""
         _check_model(model)
-        self._model, self._around = model, options
+        self._model, self._options = model, options
         address = _address(options)
         self._client = Client(address, options.clock, options.stop)
         self._server_session = ServerSession(self._client, self._gone)
@@ -121,7 +128,7 @@ class OpenAISystem:
         """All that a request holds besides messages, schema and seed, and what the server says of the model."""
         opened = self._opened
         return {"api": "/v1/chat/completions", "model": self._model.name, **self._takes.fixed_as_settings,
-                "options": self._options(), "response_format": self._response_format() if opened else None,
+                "options": self._model_options(), "response_format": self._response_format() if opened else None,
                 "served": opened.served if opened else None, "pinned_by": opened.pinned_by if opened else None}
 
     def body_of(self, request: Request) -> Mapping[str, JSON]:
@@ -148,13 +155,13 @@ class OpenAISystem:
         """Nothing is kept open."""
 
     def _now(self) -> float:
-        return self._around.clock.monotonic()
+        return self._options.clock.monotonic()
 
     def _body(self, messages: Sequence[Message], seed: int, schema: Mapping[str, JSON] | None) -> dict[str, JSON]:
-        return {"model": self._model.name, "messages": messages, **self._takes.fixed, **self._options(), "seed": seed,
-                **self._takes.schema_fields(schema)}
+        return {"model": self._model.name, "messages": messages, **self._takes.fixed, **self._model_options(),
+                "seed": seed, **self._takes.schema_fields(schema)}
 
-    def _options(self) -> Mapping[str, JSON]:
+    def _model_options(self) -> Mapping[str, JSON]:
         return self._takes.options(self._model.options)
 
     def _response_format(self) -> JSON:
@@ -166,7 +173,7 @@ class OpenAISystem:
         return _completion({**self._body(probe_messages(request), request.seed, None), **self._length(1)})
 
     def _length(self, tokens: int) -> Mapping[str, JSON]:
-        return {key: tokens for key in LENGTHS if key in self._options()}
+        return {key: tokens for key in LENGTHS if key in self._model_options()}
 
     def _listed(self) -> Listed | None:
         """The model in the server's list; None where it keeps none. Raises EnvironmentFailure."""
@@ -176,10 +183,9 @@ class OpenAISystem:
             return None  # the first tokens will tell whether anybody is there
         found = find_listed(models, self._model.name)
         if found is None and models:
-            names = [shown_line(name_only(model.id), 80) for model in models]
-            more = f" and {len(names) - _MOST_NAMES_SHOWN} more" if len(names) > _MOST_NAMES_SHOWN else ""
+            there = names_of((name_only(model.id) for model in models), MOST_NAMES, 80)
             raise EnvironmentFailure(f"the server at {self._client.where} has no model {self._model.name}; it has "
-                                     f"{', '.join(names[:_MOST_NAMES_SHOWN])}{more}")
+                                     f"{there}")
         return found
 
     def _first_tokens(self) -> Signature:
@@ -195,7 +201,7 @@ class OpenAISystem:
                     raise self._unasked(error) from None
                 self._takes, refusal = less, error.message
         if self._takes != before:
-            self._around.say(f"the server {self._takes.without(before)}, and the settings say so ({refusal})")
+            self._options.say(f"the server {self._takes.without(before)}, and the settings say so ({refusal})")
         return signature
 
     def _ask_for_tokens_again(self) -> Signature:
@@ -206,28 +212,29 @@ class OpenAISystem:
             except TrialError as error:
                 if error.type != "ServerError" or (error.status or 0) < 500 or error.status == 501:
                     raise
-            pause(wait_s, self._around.clock, self._around.stop)
+            pause(wait_s, self._options.clock, self._options.stop)
         return self._ask_for_tokens()
 
     def _schema(self) -> Mapping[str, JSON] | None:
-        around = self._around
-        return prompt_of(around.task, around.cases[0]).schema if around.task and around.cases else _PROBE_SCHEMA
+        task, cases = self._options.task, self._options.cases
+        return prompt_of(task, cases[0]).schema if task and cases else _PROBE_SCHEMA
 
     def _ask_for_tokens(self) -> Signature:
         asked = self._body([{"role": "user", "content": "Say yes."}], 1, self._schema())
         body = {**asked, **self._length(_PROBE_TOKENS)}
         completions = Completions()
         ask(self._client, completions.dialect, _completion(body), self._now() + LOAD_S,
-            SignsOfLife(self._around, f"loading {self._model.name}"))
+            SignsOfLife(self._options, f"loading {self._model.name}"))
         return completions.signature
 
     def _unasked(self, error: TrialError) -> EnvironmentFailure:
         url = self._client.where
         if error.type == "Unreachable":
-            named_by = f"--host or {BASE_URL}" if self._around.has_flags else BASE_URL
+            named_by = f"--host or {BASE_URL}" if self._options.has_flags else BASE_URL
             return NoServer(f"no server at {url} ({error.message}): start it, name another with {named_by}")
         hint = f"; the key goes into {API_KEY}" if error.status == 401 and self._client.address.key is None else ""
-        refused = [key for key in ("seed", *self._options()) if key in error.message] if refuses_request(error) else ()
+        sent = ("seed", *self._model_options()) if refuses_request(error) else ()
+        refused = [key for key in sent if key in error.message]
         if refused:
             hint = f"; a module of your own can ask without {refused[0]} (README: Your own cases, task and system)"
         return EnvironmentFailure(
@@ -237,10 +244,10 @@ class OpenAISystem:
     def _say_who(self, opened: Opened) -> None:
         answered = opened.served.get("model")
         if isinstance(answered, str) and not same_model(self._model.name, answered):
-            self._around.say(f"asked for {self._model.name}, answered by {shown_line(answered, 80)}: another name of "
-                             f"it, or another model; the report says so")
+            self._options.say(f"asked for {self._model.name}, answered by {shown_line(answered, 80)}: another name of "
+                              f"it, or another model; the report says so")
         if opened.pinned_by == NOTHING:
-            self._around.say(self._not_pinned(opened))
+            self._options.say(self._not_pinned(opened))
 
     def _not_pinned(self, opened: Opened) -> str:
         known = ", ".join(key for key in opened.served if key != "model")
@@ -278,8 +285,8 @@ class OpenAISystem:
         self._fingerprints.add(fingerprint)
         if len(self._fingerprints) == _SEVERAL:
             named = " and ".join(shown_line(one, 80) for one in sorted(self._fingerprints))
-            self._around.say(f"{self._model.name} answers with more than one {FINGERPRINT} ({named}): several back "
-                             f"ends of one service, or other weights; nothing pins it")
+            self._options.say(f"{self._model.name} answers with more than one {FINGERPRINT} ({named}): several back "
+                              f"ends of one service, or other weights; nothing pins it")
 
 
 def openai_system(name: str, options: SystemOptions) -> OpenAISystem:

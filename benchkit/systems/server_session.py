@@ -18,6 +18,8 @@ LOAD_S = 600.0
 """A model has this long to be loaded."""
 SIGN_OF_LIFE_S, TICK_S = 10.0, 0.5
 CHECK_S = 5.0
+MOST_NAMES = 20
+"""So many models of a server are named."""
 GRACE_S = 0.4
 """A reply that came just in time is still checked, in two looks at most: a trial may end a second late, no more."""
 _LEAVES_THE_SERVER_BUSY = ("Timeout", "ReplyTooLarge", "BadReply")
@@ -26,16 +28,16 @@ _LEAVES_THE_SERVER_BUSY = ("Timeout", "ReplyTooLarge", "BadReply")
 class SignsOfLife:
     """Called while a model loads; says so every 10 seconds. `what` is `loading smollm2:135m`."""
 
-    def __init__(self, around: SystemOptions, what: str) -> None:
-        self._around, self._what, self._said = around, what, 0
-        self._start = around.clock.monotonic()
+    def __init__(self, options: SystemOptions, what: str) -> None:
+        self._options, self._what, self._said = options, what, 0
+        self._start = options.clock.monotonic()
 
     def __call__(self) -> None:
         """A slice of the wait has passed."""
-        passed = self._around.clock.monotonic() - self._start
+        passed = self._options.clock.monotonic() - self._start
         if passed >= (self._said + 1) * SIGN_OF_LIFE_S:
             self._said = int(passed / SIGN_OF_LIFE_S)
-            self._around.say(f"{self._what}: {passed:.0f} s so far")
+            self._options.say(f"{self._what}: {passed:.0f} s so far")
 
 
 class SignsFromOutside:

@@ -9,7 +9,7 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.json_text import canonical
 from benchkit.basics.texts import cases_named, count_of, shown_line
 from benchkit.basics.values import JSON, Case, ErrorFacts
-from benchkit.tasks.modules import told
+from benchkit.tasks.modules import Raised, called, told
 from benchkit.tasks.task import Task, prompt_of, without_labels
 
 MOST_EXPLAINED = 200
@@ -33,13 +33,11 @@ class Judgement:
 def judge(task: Task, case: Case, output: str) -> Judgement:
     """The verdict on an output: fail only if some check is False; incomplete if a check could not be asked."""
     try:
-        checks = _asked(task.check(case, output))
+        checks = called(_checks, task, case, output, passing=(_NoAnswerError,))
     except _NoAnswerError as error:
         return _incomplete(str(error))
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001 - the user's function can raise anything; it becomes a named error
-        return _incomplete(f"check {told(error, task.check)}")
+    except Raised as raised:
+        return _incomplete(f"check {told(raised.error, task.check)}")
     if all(checks.values()):
         return Judgement("pass", checks, None, None)
     return Judgement("fail", checks, _explained(task, case, output, checks), None)
@@ -53,7 +51,8 @@ def _incomplete(message: str) -> Judgement:
     return Judgement("incomplete", None, None, ErrorFacts("CheckError", message))
 
 
-def _asked(given: object) -> Mapping[str, bool]:
+def _checks(task: Task, case: Case, output: str) -> Mapping[str, bool]:
+    given: object = task.check(case, output)
     if not isinstance(given, Mapping) or not given:
         raise _NoAnswerError("check gave no {name: true or false}")
     for name, answer in given.items():
@@ -67,20 +66,24 @@ def _asked(given: object) -> Mapping[str, bool]:
 def _explained(task: Task, case: Case, output: str, checks: Mapping[str, bool]) -> Mapping[str, str] | None:
     if task.explain is None:
         return None
-    failed = [name for name, holds in checks.items() if not holds]
+    failed, explain = [name for name, holds in checks.items() if not holds], task.explain
+
+    def explanations() -> Mapping[str, object]:
+        given = explain(case, output)
+        return {name: given[name] for name in failed if name in given}
     try:
-        given = task.explain(case, output)
-        found = {name: given[name] for name in failed if name in given}
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001 - an explanation that raises must not change the verdict, but is seen
-        found = dict.fromkeys(failed, f"explain {told(error, task.explain)}")
+        found = called(explanations)
+    except Raised as raised:
+        # an explanation that raises must not change the verdict, but is seen
+        found = dict.fromkeys(failed, f"explain {told(raised.error, explain)}")
     return {name: shown_line(str(text), MOST_EXPLAINED) for name, text in found.items()} or None
 
 
 ODD_OUTPUTS = ("", "{}", "[]", "null", "no JSON at all", '{"a": {"b": [1, null, true]}}', "[" * 60 + "]" * 60)
 """Outputs that models do give; a check must have an answer to each."""
 SEED = 1001
+MOST_LABELS = 20
+"""A field of `expected` with more different values is no label."""
 PROBED_CASES = 10
 """So many cases are looked at before a run: a check that raises on what models say raises on any case."""
 
@@ -132,6 +135,23 @@ def summary_of(task: Task, cases: Sequence[Case]) -> Summary:
     return Summary(
         Counter(case.split for case in cases), Counter(tag for case in cases for tag in case.tags),
         _labels(cases), tuple(_check_names(task, cases[0]) or ()), tuple(task.baselines), task.sees_labels)
+
+
+def summary_text(task: Task, summary: Summary, cases: str, generic: Sequence[str]) -> str:
+    """What a task and its cases consist of, a line each. `generic` are the baselines that fit any task."""
+    baselines = [name + (" (sees labels)" if name in summary.sees_labels else "") for name in summary.baselines]
+    labels = [(f"{field}:", _counted(counts)) for field, counts in summary.labels.items() if len(counts) <= MOST_LABELS]
+    rows = (("cases:", _counted(summary.splits)), *labels, ("tags:", _counted(summary.tags) or "none"),
+            ("checks:", ", ".join(summary.checks)), ("baselines:", ", ".join(baselines) or "none"),
+            ("for any task:", ", ".join(f"{name} (sees labels)" for name in generic if name not in task.baselines)))
+    width = max(len(name) for name, _ in rows)
+    lines = [f"  {shown_line(name).ljust(width)} {shown_line(text, 2000)}" for name, text in rows]
+    return "\n".join((f"{cases} and {task.module} ({task.name} {task.version}) can be used", *lines))
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    """`billing 12, bug 9`, in the order given."""
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
 def _problems_of_labels(task: Task, case: Case) -> Iterator[str]:
@@ -190,12 +210,11 @@ def _problems_of_baselines(task: Task, case: Case) -> Iterator[str]:
 
 
 def _answer(question: Callable[[], object]) -> object:
+    """What the user's function gives, or the error that it raised: the caller says so."""
     try:
-        return question()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001 - the user's function can raise anything; the caller says so
-        return error
+        return called(question)
+    except Raised as raised:
+        return raised.error
 
 
 def _check_names(task: Task, case: Case) -> tuple[str, ...] | None:

@@ -9,18 +9,23 @@ import importlib.util
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
+from typing import Any, TypeVar
 
+from benchkit.basics.command import Command
 from benchkit.basics.errors import KitError, Unusable
 from benchkit.basics.texts import shown_line
 
 OWN_NAMES = ("bench", "harness", "report", "outputs_digest", "board", "benchkit", "tests", "test_bench")
+SHIPPED = {"--task": ("triage_task",), "--system": ("model_triage", "baselines", "ollama", "openai")}
+"""What a log may name by itself: the task of the example, and the kit's own kinds of system."""
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+\b")
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
+Made = TypeVar("Made")
 
 
 def load_module(name: str, folders: Sequence[Path]) -> ModuleType:
@@ -38,6 +43,23 @@ def load_module(name: str, folders: Sequence[Path]) -> ModuleType:
             return _run_to(name, spec)
     places = " or ".join(str(folder) for folder in dict.fromkeys(folders))
     raise Unusable(f"there is no module {name} (looked for {name.replace('.', '/')}.py in {places})")
+
+
+def strangers_in(names: Mapping[str, str]) -> dict[str, str]:
+    """Of the modules that a file names, by flag, those which are not the kit's own: a person has to type them."""
+    return {flag: name for flag, name in names.items() if name.partition(":")[0] not in SHIPPED[flag]}
+
+
+def refuse_strangers(kind: str, file: str, names: Mapping[str, str], command: Command, has_cases: bool) -> None:
+    """Raise Unusable where a file of some kind names modules that nobody typed. `has_cases`: --cases was typed."""
+    strangers = strangers_in(names)
+    for flag, name in strangers.items():
+        command = command.having(flag, name)
+    if strangers:
+        named = " ".join(f"{flag} {shown_line(name, 80)}" for flag, name in strangers.items())
+        more = "" if has_cases else ", with --cases FILE if they are not in cases.json"
+        raise Unusable(f"{file}: it was recorded with {named}; a module is never imported because a {kind} names it, "
+                       f"so say it yourself{more}: {command}")
 
 
 def source_of(module: ModuleType) -> str:
@@ -77,15 +99,34 @@ def told(error: BaseException, function: object = None) -> str:
     return what_came(error) + (f" ({place})" if place else "")
 
 
-def what_came(error: BaseException, told: Callable[[str], str] = str) -> str:
+def what_came(error: BaseException, redact: Callable[[str], str] = str) -> str:
     """What a function of the user raised, in words: `raised KeyError: 'due'`; the same in every process.
 
-    `told` hides what is not to be told.
+    `redact` takes secrets out of the error's own words.
     """
     if isinstance(error, SystemExit):
-        return f"called sys.exit({shown_line(told(_text_of(error.code, repr)), 40)})"
-    text = shown_line(told(_text_of(error, str)))
+        return f"called sys.exit({shown_line(redact(_text_of(error.code, repr)), 40)})"
+    text = shown_line(redact(_text_of(error, str)))
     return f"raised {type(error).__name__}" + (f": {text}" if text else "")
+
+
+class Raised(Exception):
+    """Code of the user raised `error`, which can be anything; `told(error, function)` says it in words."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+def called(function: Callable[..., Made], *given: Any, passing: tuple[type[BaseException], ...] = ()) -> Made:
+    """What code of the user gives. What it raises comes out as Raised; Ctrl-C, and what is `passing`, as it is."""
+    passing = (KeyboardInterrupt, *passing)
+    try:
+        return function(*given)
+    except passing:
+        raise
+    except BaseException as error:
+        raise Raised(error) from error
 
 
 @contextmanager
@@ -149,14 +190,15 @@ def _run(spec: ModuleSpec) -> ModuleType:
     before = sys.modules.get(spec.name)
     sys.modules[spec.name] = module
     try:
-        _execute(spec, module)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        _put_back(spec.name, before)
-        if isinstance(error, MemoryError):
-            raise  # which says nothing of the module
-        raise Unusable(_what_went_wrong(str(spec.origin), error)) from error
+        called(_execute, spec, module)
+    except Raised as raised:
+        if before is None:
+            del sys.modules[spec.name]
+        else:
+            sys.modules[spec.name] = before
+        if isinstance(raised.error, MemoryError):
+            raise raised.error from None  # which says nothing of the module
+        raise Unusable(_what_went_wrong(str(spec.origin), raised.error)) from raised.error
     return module
 
 
@@ -167,13 +209,6 @@ def _execute(spec: ModuleSpec, module: ModuleType) -> None:
     # not exec_module: it trusts a .pyc of the same second and size, and runs another text than the one digested
     code = loader.source_to_code(loader.get_data(str(spec.origin)), str(spec.origin))
     exec(code, module.__dict__)
-
-
-def _put_back(name: str, before: ModuleType | None) -> None:
-    if before is None:
-        del sys.modules[name]
-    else:
-        sys.modules[name] = before
 
 
 def _what_went_wrong(file: str, error: BaseException) -> str:

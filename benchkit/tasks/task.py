@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
@@ -15,7 +15,7 @@ from benchkit.basics.texts import first_alike, shown, shown_line, unseen_in
 from benchkit.basics.values import JSON, Case, Message, TaskName
 from benchkit.disk.file_kinds import Kind, refuse_another_kind
 from benchkit.disk.whole_files import read_json, shown_path
-from benchkit.tasks.modules import load_module, source_of, told
+from benchkit.tasks.modules import Made, Raised, called, load_module, source_of, told
 
 MOST_BYTES = 256 * 2**20
 MOST_PARTS = 8_000_000
@@ -92,7 +92,6 @@ def _check_ids(cases: Sequence[Case]) -> None:
                          f"({cases[first].id}).id{but_for}")
 
 
-Made = TypeVar("Made")
 ROLES = ("system", "user", "assistant")
 
 
@@ -163,13 +162,11 @@ def checked_prompt(place: str, messages: Callable[[], object], schema: Callable[
 
 def _made(what: str, make: Callable[[], object], checked: Callable[[object], Made], hint: str = "") -> Made:
     try:
-        return checked(make())
+        return called(lambda: checked(make()), passing=(_WrongShapeError, MemoryError))
     except _WrongShapeError as error:
         raise Unusable(f"{what}{error}") from error
-    except (MemoryError, KeyboardInterrupt):
-        raise  # which says nothing of the task
-    except BaseException as error:
-        raise Unusable(f"{what} {told(error, getattr(make, 'func', make))}{hint}") from error
+    except Raised as raised:
+        raise Unusable(f"{what} {told(raised.error, getattr(make, 'func', make))}{hint}") from raised.error
 
 
 def without_labels(case: Case) -> Case:
@@ -236,11 +233,9 @@ def _baselines(module: ModuleType) -> Mapping[str, Callable[[Case, int], str]]:
     if not hasattr(module, "baselines"):
         return {}
     try:
-        found = _function(module, "baselines")()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise Unusable(f"{module.__file__}: baselines() {told(error, module.baselines)}") from error
+        found = called(lambda: _function(module, "baselines")())  # noqa: PLW0108 - it may be no function
+    except Raised as raised:
+        raise Unusable(f"{module.__file__}: baselines() {told(raised.error, module.baselines)}") from raised.error
     if not isinstance(found, dict) or not all(isinstance(name, str) and callable(found[name]) for name in found):
         raise Unusable(f"{module.__file__}: baselines() must give {{name: function(case, seed)}}")
     return cast("Mapping[str, Callable[[Case, int], str]]", found)

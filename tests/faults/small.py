@@ -9,17 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
-from benchkit.basics.clock import Clock, StopRequest
 from benchkit.disk import appending
 from benchkit.disk.appending import DiskCalls
 from benchkit.running.engine import Observer
 from benchkit.running.live import log_at
 from benchkit.running.plan import Assignment, RemainingWork
 from benchkit.running.session import record
-from benchkit.running.workload import SessionContext
 from benchkit.trial_log.lines import TrialLine
 from tests.faults.oracle import Place, Said, trials_in
-from tests.running_samples import Robot, order
+from tests.running_samples import Robot, context, order
 
 NO_SYNC = DiskCalls(sync=lambda fd: None, sync_folder=lambda path: None)
 
@@ -54,8 +52,7 @@ def record_on(log: Path, calls: DiskCalls = NO_SYNC, listener: Listener | None =
     """Record two cases into a log, on a disk of these calls. What the disk raises passes through."""
     robot, listener = Robot(), listener or Listener()
     with mock.patch.object(appending, "DiskCalls", return_value=calls):
-        record(order(log, robot, trials=trials), log_at(log),
-               SessionContext(Clock(), StopRequest(), lambda line: None, listener.watching))
+        record(order(log, robot, trials=trials), log_at(log), context(), listener.watching)
     return Recorded(sum(call[:1] in "ab" for call in robot.calls), tuple(listener.told))
 
 

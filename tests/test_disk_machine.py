@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 
 from benchkit.basics.json_text import canonical
-from benchkit.running.workload import environment, processor
+from benchkit.disk.machine import environment, processor
 
 
 class Circumstances(unittest.TestCase):
