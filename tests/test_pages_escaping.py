@@ -134,8 +134,8 @@ class InMarkdown(unittest.TestCase):
     def test_no_text_breaks_its_row_or_leaves_its_span(self) -> None:
         columns = [Column("a"), number_column("b")]
         for text in random_texts(3000):
-            rows = [["x", Code(text, 200)], [text, "y"]]
-            document = Document("", (), [Section("one", "one", [Table("", columns, rows)])])
+            table = Table("", columns, [("x", Code(text, 200)), (text, "y")])
+            document = Document("", (), [Section("one", "one", [table])])
             lines = ("| a" + "".join(as_markdown(document)).partition("| a")[2]).split("\n")
             self.assertEqual(len(lines), 6, ascii(text))
             cells = gfm_cells(lines[2])
