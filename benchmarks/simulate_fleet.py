@@ -145,7 +145,7 @@ def files(scene: Scene) -> str:
                      f"{size / 1e6:.1f}", f"{size * logs / 1e9:.0f}",
                      f"{CASES_OF_A_RUN * scene.costs.bytes_per_case / size * 100:.1f}",
                      *(f"{one:.2f}" for one in copied)])
-    return table(["layout", "logs", "trials each", "MB each", "GB in all", "% plan lines", "TB copied every 10 min",
+    return table(["layout", "logs", "trials each", "MB each", "GB in all", "% plan lines", "TB each 10 min",
                   "hourly"], rows)
 
 

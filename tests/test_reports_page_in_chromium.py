@@ -89,7 +89,7 @@ class InChromium(unittest.TestCase):
 
     def test_names_of_systems_break_behind_their_punctuation(self) -> None:
         page = self.opened("far", 390)
-        pieces = page.evaluate(f"""[...document.querySelectorAll('#runs .scroll tbody th .quiet')].flatMap(name =>
+        pieces = page.evaluate(f"""[...document.querySelectorAll('#overview tbody td code')].flatMap(name =>
           [...name.childNodes].filter(one => one.data).map(one => {{
             const range = new Range(); range.selectNode(one); return [one.data, {LINES}(range)];
           }}))""")
