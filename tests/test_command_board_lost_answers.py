@@ -37,7 +37,7 @@ class LostAnswers(BoardCommand):
         for name in ("board.md", "board.html"):
             self.assertIn("1 trial abandoned", (self.batch() / name).read_text(encoding="utf-8"))
         told = self.well(f"publish {self.batch().name}")
-        self.assertIn("trace self-consistent\n  1 trial abandoned", told)
+        self.assertIn("trace self-consistent\n1 trial abandoned", told)
 
     def test_a_log_that_is_gone_is_named_and_nothing_is_asked_again(self) -> None:
         self.well("run jobs/tiny.toml --limit 5")
@@ -74,7 +74,7 @@ class WhatBatchJsonSays(BoardCommand):
     def test_fewer_trials_than_are_planned_are_what_a_kill_leaves(self) -> None:
         self.well("run jobs/tiny.toml")
         self.says("trials", 1)
-        self.assertIn("12/12", self.well("report jobs/tiny.toml"))
+        self.assertIn("12 of 12\n", self.well("report jobs/tiny.toml"))
         self.assertEqual(2, self.batch_json()["job"]["trials"])
 
     def test_one_that_cannot_be_read_is_a_line_of_the_list(self) -> None:

@@ -6,7 +6,7 @@
     batch, fingerprints      one folder with all that belongs to one run of a job, and what it must agree with
     choosing_batch, solvers, recording_batch
                              which batch is gone on with, who answers, and the session that asks them
-    examination              one look over a batch: its log read once more, its trace once, what both say handed on to
+    examination              one look over a batch, its log and its trace, for all of the next line
     expected_trials, trace_check, evaluation, solver_facts, samples
                              what must agree, whether it does, the verdicts, what each took and said, what is shown
     scores, standings        the rows of verdicts, and who stands where
