@@ -15,6 +15,7 @@ from benchkit.render.document import (
     Chart,
     Code,
     Column,
+    CommandLine,
     Cut,
     Document,
     Facts,
@@ -72,7 +73,8 @@ def blocks(text: str) -> list[Block]:
         Facts([(text, spans(text)), (text, text)]), Figures([Figure(text, text, text, Tone.PASS)]),
         table(text, Cut()), table(text, Cut(2, 3, text)), *charts(text),
         Callout(Tone.FLAKY, spans(text), [Bullets([spans(text), text]), Verbatim(text, text)]),
-        Callout(Tone.FAIL, text, folded=True), Bullets([text, Code(text), spans(text)], is_numbered=True),
+        Callout(Tone.FAIL, text, [CommandLine(text[:12])], folded=True),
+        Bullets([text, Code(text), spans(text)], is_numbered=True),
         Fold(spans(text), [Paragraph(text), Verbatim(text)], "fold"),
         Verbatim(f"x{text}\n\n", spans(text), 2, 1, (0, 1)),
         Beside([Verbatim(text, text), Verbatim(text, text)]), Beside([Paragraph(text)])]

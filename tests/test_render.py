@@ -23,6 +23,7 @@ from benchkit.render.document import (
     Chart,
     Code,
     Column,
+    CommandLine,
     Cut,
     Detail,
     Document,
@@ -142,6 +143,9 @@ GOLDENS: Sequence[tuple[Block, str, str, str]] = (
      '<p class="quiet">The first 1 of 2 lines.</p></div>\n'),
     (Verbatim("", "Output"), "Output (empty)\n", "Output\n\n(empty)\n\n",
      '<div class="text"><p class="text-title">Output</p><p class="quiet">(empty)</p></div>\n'),
+    (CommandLine("python3 board.py run " + "x" * 90), "Run python3 board.py run " + "x" * 90 + "\n",
+     "Run `python3 board.py run " + "x" * 90 + "`\n\n",
+     "<p>Run <code>python3 board.py run " + "x" * 90 + "</code></p>\n"),
     (Beside([Verbatim("a", "passed"), Verbatim("b", "failed")]),
      f"{'passed':<48} | failed\n{'a':<48} | b\n",
      "passed\n\n```text\na\n```\n\nfailed\n\n```text\nb\n```\n\n", '<div class="side-by-side"><div><div class="text">'),
@@ -238,6 +242,18 @@ class HowMuch(unittest.TestCase):
         page = html(Chart(bars))
         self.assertIn("<summary>3 more tags</summary>", page)
         self.assertIn("And 4 more tags, not shown.", page)
+
+
+class Columns(unittest.TestCase):
+    def test_text_leaves_out_those_for_readers_who_want_more(self) -> None:
+        rows = [("a", "1", "2")] * 3
+        for made in (rows, lambda: iter(rows)):
+            table = Table("", [Column("x"), number_column("y", detail=Detail.MORE), Column("z")], made,
+                          Cut(2, None, "row", None if made is rows else 3))
+            self.assertEqual("x  z\na  2\na  2\nand 1 more row\n", text(table))
+            self.assertIn("x  y  z\na  1  2\n", text(table, full=True))
+            self.assertIn("| x | y | z |", markdown(table))
+            self.assertIn('<th scope="col" class="number">y</th>', html(table))
 
 
 class Budget(unittest.TestCase):

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from benchkit.basics.command import Command as TypedCommand
+from benchkit.basics.command import Command
 from benchkit.basics.texts import are, cases_named, count_of, shown_line, word_for
 from benchkit.boards.batch import PUBLISHED
 from benchkit.boards.findings import Findings, mixed_scorings, scoring_differences
@@ -13,7 +13,7 @@ from benchkit.boards.samples import readable_word
 from benchkit.boards.scores import RowError
 from benchkit.boards.trace_check import Verification, Violation
 from benchkit.pages.marks import Tone
-from benchkit.render.document import Block, Bullets, Callout, Command
+from benchkit.render.document import Block, Bullets, Callout, CommandLine
 from benchkit.running.plan import can_be_retried
 
 PROG = "board.py"
@@ -29,7 +29,7 @@ def banner(text: str, details: Sequence[str] = (), command: Sequence[str] = (), 
     more = len(details) - MOST_DETAILS
     lines = [*(shown_line(one, LONGEST_LINE) for one in details[:MOST_DETAILS]), *([f"and {more} more"] * (more > 0))]
     blocks: list[Block] = [Bullets(lines)] if lines else []
-    blocks += [Command(str(TypedCommand(PROG, tuple(command))))] if command else []
+    blocks += [CommandLine(str(Command(PROG, tuple(command))))] if command else []
     return Callout(tone, title[:1].upper() + title[1:], blocks)
 
 

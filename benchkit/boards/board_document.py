@@ -21,7 +21,18 @@ from benchkit.boards.sections.took import (
 from benchkit.boards.sections.tracks import track_blocks
 from benchkit.boards.trace_check import Verification
 from benchkit.pages.marks import Tone
-from benchkit.render.document import Block, Bullets, Callout, Code, Command, Document, Mark, Paragraph, Section, words
+from benchkit.render.document import (
+    Block,
+    Bullets,
+    Callout,
+    Code,
+    CommandLine,
+    Document,
+    Mark,
+    Paragraph,
+    Section,
+    words,
+)
 
 STATUS = {
     OPEN: (Tone.FLAKY, "cells are left, the figures will change"),
@@ -99,7 +110,7 @@ def verification_blocks(verification: Verification) -> Iterator[Block]:
         yield Bullets([*(shown_line(str(one), LONGEST_LINE) for one in verification.violations),
                        *([f"and {more} more"] if more else [])])
     if not verification.is_consistent:
-        yield Command(verification.mend, "")
+        yield CommandLine(verification.mend, "")
     if verification.exposed_count:
         yield words(verification.exposed_line)
         yield Bullets([shown_line(str(one), LONGEST_LINE) for one in verification.exposed])

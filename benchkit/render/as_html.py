@@ -27,7 +27,7 @@ from benchkit.render.document import (
     Chart,
     Code,
     Column,
-    Command,
+    CommandLine,
     Cut,
     Detail,
     Document,
@@ -202,7 +202,7 @@ def _verbatim(block: Verbatim, level: int) -> Iterator[Html]:
 
 
 @block_html.register
-def _command(block: Command, level: int) -> Iterator[Html]:
+def _command(block: CommandLine, level: int) -> Iterator[Html]:
     yield parts.paragraph(f"{block.before} ", parts.code(shown_line(block.line, LONGEST_COMMAND)))
 
 

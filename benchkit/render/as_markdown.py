@@ -23,7 +23,7 @@ from benchkit.render.document import (
     Cell,
     Chart,
     Code,
-    Command,
+    CommandLine,
     Detail,
     Document,
     Facts,
@@ -258,7 +258,7 @@ class MarkdownRenderer:
         yield f"{markdown_words(told)}\n\n" if told else ""
 
     @_block.register
-    def _command(self, block: Command, level: int, most: Detail) -> Iterator[str]:
+    def _command(self, block: CommandLine, level: int, most: Detail) -> Iterator[str]:
         yield f"{markdown_line(inline((block.before, ' ', Code(block.line, LONGEST_COMMAND))))}\n\n"
 
     @_block.register

@@ -28,7 +28,7 @@ from benchkit.render.document import (
     Callout,
     Cell,
     Chart,
-    Command,
+    CommandLine,
     Detail,
     Document,
     Facts,
@@ -208,8 +208,8 @@ class TextRenderer:
         yield from wrapped(told, indent) if told else ()
 
     @_block.register
-    def _command(self, block: Command, indent: str) -> Iterator[str]:
-        yield f"{indent}{block.before} {shown_line(block.line, LONGEST_COMMAND)}".rstrip()
+    def _command(self, block: CommandLine, indent: str) -> Iterator[str]:
+        yield indent + f"{block.before} {shown_line(block.line, LONGEST_COMMAND)}".strip()
 
     @_block.register
     def _beside(self, block: Beside, indent: str) -> Iterator[str]:

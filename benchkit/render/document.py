@@ -307,7 +307,7 @@ class Verbatim(Block):
 
 
 @dataclass(frozen=True, slots=True)
-class Command(Block):
+class CommandLine(Block):
     """What to type, behind a word or two; text never breaks its line, so that it can be copied."""
 
     line: str
