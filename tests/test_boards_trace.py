@@ -249,18 +249,14 @@ class Damaged(InAFolder):
 
 
 class Reading(InAFolder):
-    def test_segments_come_one_by_one_and_each_can_be_read_by_its_offset(self) -> None:
+    def test_segments_come_one_by_one_and_those_of_a_cell_can_be_asked_for(self) -> None:
         self.batch.run({ROBOT: Robot()}, trials=2)
         reader = TraceReader(self.batch.trace_path)
         self.addCleanup(reader.close)
         segments = list(reader.segments())
         self.assertEqual([(one.key.cell.case, one.key.cell.trial) for one in segments],
                          [("toy-1", 1), ("toy-2", 1), ("toy-1", 2), ("toy-2", 2)])
-        for segment in segments:
-            self.assertEqual(reader.segment_at(segment.offset), segment)
-        self.assertEqual([one.offset for one in reader.segments_of(Cell(ROBOT, "toy-1", 2))], [segments[2].offset])
-        with self.assertRaisesRegex(Unusable, "no trial begins there"):
-            reader.segment_at(len(self.trace()))
+        self.assertEqual(list(reader.segments_of(Cell(ROBOT, "toy-1", 2))), [segments[2]])
 
     def test_a_trace_that_is_not_there_is_named(self) -> None:
         with self.assertRaisesRegex(Unusable, "trace.jsonl: there is no such file"):
@@ -342,7 +338,7 @@ class Stories(InAFolder):
         from benchkit.boards.trace_file import Segment
         for kind in KNOWN_EVENT_TYPES:
             with self.subTest(kind):
-                self.assertGreater(len(list(story_of(Segment(0, (event(kind),))))), 1)
+                self.assertGreater(len(list(story_of(Segment((event(kind),))))), 1)
 
 
 if __name__ == "__main__":

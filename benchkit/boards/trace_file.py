@@ -128,12 +128,11 @@ _TYPE = re.compile(rb'"type":"([^"\\]{1,60})","v":1$')
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The events of one trial, in order. `offset` is where its first line begins in the file.
+    """The events of one trial, in order.
 
     `is_beside_damage`: right before it, within it or right behind it are bytes that are no whole line.
     """
 
-    offset: int
     events: tuple[TraceEvent, ...]
     is_beside_damage: bool = False
 
@@ -194,9 +193,9 @@ def refuse(found: FoundDamage) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A whole line; `number` is None where the first lines were passed over. `is_behind_damage`: right behind it."""
+    """A whole line. `is_behind_damage`: right behind it."""
 
-    number: int | None
+    number: int
     offset: int
     data: bytes
     is_behind_damage: bool
@@ -217,35 +216,26 @@ class TraceReader:
         self._source.close()
 
     def segments(
-        self, on_damage: Callable[[FoundDamage], None] = refuse, start: int = 0, end: int | None = None,
+        self, on_damage: Callable[[FoundDamage], None] = refuse, end: int | None = None,
     ) -> Iterator[Segment]:
-        """Every segment from the line that begins at `start` to the last that begins before `end`, in order.
+        """Every segment whose lines begin before `end`, in order.
 
         One is in memory at a time; the events of one trial stand together. `on_damage` is told of harmful damage.
         Raises Unusable for a whole line that is no event.
         """
         events: list[TraceEvent] = []
-        offset, is_beside = start, False
-        for line in self._whole_lines(start, on_damage):
+        is_beside = False
+        for line in self._whole_lines(on_damage):
             if end is not None and line.offset >= end:
                 break
             event = self._event_in(line)
             is_beside = is_beside or line.is_behind_damage
             if events and event.key != events[0].key:
-                yield Segment(offset, tuple(events), is_beside)
+                yield Segment(tuple(events), is_beside)
                 events, is_beside = [], line.is_behind_damage
-            if not events:
-                offset = line.offset
             events.append(event)
         if events:
-            yield Segment(offset, tuple(events), is_beside or self._ends_in_damage)
-
-    def segment_at(self, offset: int) -> Segment:
-        """The segment whose first line begins at `offset`, without lines that are damaged. Raises Unusable if none."""
-        found = next(self.segments(lambda damage: None, start=offset), None)
-        if found is None:
-            raise Unusable(f"{shown_path(self._source.path)}: byte {offset}: no trial begins there")
-        return found
+            yield Segment(tuple(events), is_beside or self._ends_in_damage)
 
     def segments_of(self, cell: Cell) -> Iterator[Segment]:
         """The segments of all attempts at one cell. Raises Unusable for harmful damage."""
@@ -258,16 +248,16 @@ class TraceReader:
         is no trace.
         """
         self._source.refuse_foreign(EVENT_START, "trace")
-        for line in self._whole_lines(0, on_damage):
+        for line in self._whole_lines(on_damage):
             found = _TYPE.search(line.data, 0, len(line.data) - SUM_BYTES)
             if found is None or found[1].decode("ascii", "replace") not in KNOWN_EVENT_TYPES:
                 self._event_in(line)
         return tuple(found.damage for found in self._tail), self._size
 
-    def _whole_lines(self, start: int, on_damage: Callable[[FoundDamage], None]) -> Iterator[_Line]:
+    def _whole_lines(self, on_damage: Callable[[FoundDamage], None]) -> Iterator[_Line]:
         """The whole lines; the damage behind the last of them is then in `_tail`."""
         self._tail, self._ends_in_damage = [], False
-        for number, (offset, length, data) in enumerate(self._source.lines(start), 1):
+        for number, (offset, length, data) in enumerate(self._source.lines(), 1):
             self._size = offset + length
             is_named = self._named.covers(offset, length)
             if is_named or data is None or not is_whole(data):
@@ -279,7 +269,7 @@ class TraceReader:
                 on_damage(found)
             self._tail.clear()
             is_behind, self._ends_in_damage = self._ends_in_damage, False
-            yield _Line(number if start == 0 else None, offset, data, is_behind)
+            yield _Line(number, offset, data, is_behind)
 
     def _note(self, damage: Damage, number: int) -> None:
         """Damaged lines that follow each other are one damage: a file of line ends has millions."""
@@ -295,6 +285,5 @@ class TraceReader:
         except ValueError as error:
             raise Unusable(f"{self._where(line.number, line.offset)}: {error}; {MEND}") from None
 
-    def _where(self, number: int | None, offset: int) -> str:
-        path = self._source.path
-        return where_in(path, number, offset) if number is not None else f"{shown_path(path)}: byte {offset}"
+    def _where(self, number: int, offset: int) -> str:
+        return where_in(self._source.path, number, offset)
