@@ -118,7 +118,7 @@ def convert(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     from benchkit.basics.texts import count_of
-    from benchkit.recordings.converting import recording_of
+    from benchkit.recordings.recording import recording_of
     from benchkit.recordings.recording import keep_recording
     from benchkit.trial_log.reader import read_log
 
@@ -310,7 +310,7 @@ def dry_run(order: "Workload", log: "TrialLog | None") -> int:
 def show(order: "Workload", task: "Task", cases: str, ended: "Ended") -> None:
     """Convert the log, judge the recording, and print the first screen of the report and how to go on."""
     from benchkit.basics.clock import Clock
-    from benchkit.recordings.converting import recording_of
+    from benchkit.recordings.recording import recording_of
     from benchkit.recordings.replay import Circumstances, judge_recording
     from benchkit.recordings.recording import MOST_HELD, keep_recording
     from benchkit.reports.run_report import report_of

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchkit.basics.clock import Clock
 from benchkit.recordings.recording import read_recording
-from benchkit.recordings.run_record_reading import read_run_record
+from benchkit.recordings.run_record import read_run_record
 from benchkit.reports.run_report import report_of
 from benchkit.reports.text import first_screen, text_report
 from benchkit.trial_log.writer import LogWriter

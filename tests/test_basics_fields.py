@@ -1,4 +1,4 @@
-"""Reading fields of strangers, JSON indented from cached pieces, and the depth of JSON without parsing it."""
+"""Reading fields of strangers, and the depth of JSON without parsing it."""
 from __future__ import annotations
 
 import json
@@ -9,7 +9,6 @@ from typing import Any
 
 from benchkit.basics import json_text
 from benchkit.basics.fields import Fields
-from benchkit.basics.json_text import HOLE, form_of, indented, number_of, text_of, truth_of
 
 
 class ReadingFields(unittest.TestCase):
@@ -59,6 +58,7 @@ class ReadingFields(unittest.TestCase):
             (lambda: fields.version("yes", 1), "top.yes is true, not 1, the version this kit reads"),
             (lambda: fields.version("half", 1), "top.half is 0.5, not 1, the version"),
             (lambda: fields.version("nowhere", 1), "top.nowhere is missing"),
+            (lambda: fields.version("half", 1, 2), "top.half is 0.5, not 1 or 2, the versions this kit reads"),
             (lambda: fields.boolean("one"), "top.one is 1, not true or false"),
             (lambda: fields.mapping("list"), "top.list is a list, not an object"),
             (lambda: fields.sequence("object"), "top.object is an object, not a list"),
@@ -87,30 +87,6 @@ class ReadingFields(unittest.TestCase):
             Fields({"x": "\x1b[2J\n" * 99}).integer("x")
         self.assertNotRegex(str(caught.exception), "[\x00-\x1f]")
         self.assertLess(len(str(caught.exception)), 150)
-
-
-class Indenting(unittest.TestCase):
-    def test_a_filled_form_is_what_json_dumps_writes(self) -> None:
-        form = form_of({"100 %s": {"a": HOLE, "b": [HOLE, 5]}, "c": HOLE}, 0)
-        filled = form % (text_of("x\n%d\u2028"), number_of(0.1), indented({"d": [1, "%s"]}, 1))
-        expected = {"100 %s": {"a": "x\n%d\u2028", "b": [0.1, 5]}, "c": {"d": [1, "%s"]}}
-        self.assertEqual(json.dumps(expected, indent=1), filled)
-
-    def test_a_form_deeper_down_is_indented_by_its_level(self) -> None:
-        self.assertEqual('{\n   "a": 1\n  }', form_of({"a": HOLE}, 2) % number_of(1))
-
-    def test_single_values_are_what_json_dumps_writes(self) -> None:
-        for value in (0, -5, 2**53, 0.1, 1e22, 1e-7, 120.0, None):
-            with self.subTest(value=value):
-                self.assertEqual(json.dumps(value), number_of(value))
-        self.assertEqual(("true", "false", "null"), (truth_of(True), truth_of(False), text_of(None)))
-
-    def test_what_is_no_json_number_is_refused(self) -> None:
-        for value in (float("nan"), float("inf")):
-            with self.subTest(value=value), self.assertRaises(ValueError):
-                number_of(value)
-            with self.subTest(value=value), self.assertRaises(ValueError):
-                indented([value])
 
 
 class MeasuringDepth(unittest.TestCase):

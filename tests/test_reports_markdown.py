@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from benchkit import VERSION
-from benchkit.recordings.pieces import SessionFacts
+from benchkit.recordings.recording import SessionFacts
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.comparison import side_by_side
 from benchkit.reports.markdown import markdown_report

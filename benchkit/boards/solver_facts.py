@@ -14,7 +14,7 @@ from benchkit.boards.board_values import BaselineAgreement, FailedCells, Standin
 from benchkit.boards.pack import Pack
 from benchkit.boards.scores import RowError, ScoreRow
 from benchkit.boards.usage import NOTHING_USED, TokenUse
-from benchkit.recordings.converting import session_facts
+from benchkit.recordings.recording import session_facts
 from benchkit.reports.speed import latency_columns, token_sums
 from benchkit.statistics.figures import figure
 from benchkit.trial_log.lines import TrialLine

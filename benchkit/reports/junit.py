@@ -8,7 +8,7 @@ from benchkit.basics.json_text import canonical
 from benchkit.basics.texts import word_for
 from benchkit.basics.values import JSON
 from benchkit.pages.escaping import xml_attribute, xml_text
-from benchkit.recordings.pieces import SessionFacts
+from benchkit.recordings.recording import SessionFacts
 from benchkit.reports.comparison import labels_of
 from benchkit.reports.figures import of, rate, spread
 from benchkit.reports.gate import ERROR, FAILURE, kind_of, problem_of

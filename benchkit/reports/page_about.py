@@ -9,7 +9,7 @@ from benchkit.basics.texts import count_of
 from benchkit.pages.html import Child, Html, joined
 from benchkit.pages.parts import code, facts, fold, paragraph
 from benchkit.pages.tables import Column, number_column, table
-from benchkit.recordings.pieces import SessionFacts
+from benchkit.recordings.recording import SessionFacts
 from benchkit.reports.figures import NOT_AVAILABLE, seconds
 from benchkit.reports.latency_ratio import ending_of, hardware_of, limits_of
 from benchkit.reports.page_parts import line, name

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from benchkit.basics.texts import count_of, shown_line
-from benchkit.recordings.pieces import SessionFacts
+from benchkit.recordings.recording import SessionFacts
 from benchkit.reports.columns import INDENT, WIDTH, left, right, table, width_of, wrapped
 from benchkit.reports.figures import (
     and_unknown,
