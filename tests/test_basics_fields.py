@@ -5,8 +5,10 @@ import json
 import random
 import unittest
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from benchkit.basics import fields as types
 from benchkit.basics import json_text
 from benchkit.basics.fields import Fields
 
@@ -20,11 +22,12 @@ class ReadingFields(unittest.TestCase):
         fields = self.values
         self.assertEqual(("a", None, "a", 1, None, 0.5, 1, None, True, ("a",)), (
             fields.text("text"), fields.text_or_none("null"), fields.text_or_none("text"), fields.integer("one"),
-            fields.integer_or_none("null"), fields.seconds_or_none("half"), fields.seconds_or_none("one"),
-            fields.seconds_or_none("null"), fields.boolean("yes"), fields.texts("list")))
+            fields.integer_or_none("null"), fields.take("half", types.SECONDS_OR_NULL),
+            fields.take("one", types.SECONDS_OR_NULL), fields.take("null", types.SECONDS_OR_NULL),
+            fields.boolean("yes"), fields.texts("list")))
         self.assertEqual("a", fields.one_of("text", ("a", "b")))
         self.assertEqual(("a", "0a", 0.5, fields.values["at"]), (
-            fields.name("text"), fields.hex_digits("hash", 2), fields.seconds("half"), fields.stamp("at")))
+            fields.name("text"), fields.hex_digits("hash", 2), fields.take("half", types.SECONDS), fields.stamp("at")))
         self.assertTrue("null" in fields and "nowhere" not in fields)
         self.assertEqual(5, next(fields.inner("object").objects("inner")).integer("x"))
 
@@ -43,12 +46,12 @@ class ReadingFields(unittest.TestCase):
             (lambda: fields.integer("minus"), "top.minus is -1"),
             (lambda: fields.integer("one", least=2), "at least 2"),
             (lambda: fields.integer_or_none("nowhere"), "top.nowhere is missing"),
-            (lambda: fields.seconds_or_none("yes"), "top.yes is true, not seconds"),
-            (lambda: fields.seconds_or_none("minus"), "top.minus is -1"),
-            (lambda: fields.seconds_or_none("text"), 'top.text is "a", not seconds'),
+            (lambda: fields.take("yes", types.SECONDS_OR_NULL), "top.yes is true, not seconds"),
+            (lambda: fields.take("minus", types.SECONDS_OR_NULL), "top.minus is -1"),
+            (lambda: fields.take("text", types.SECONDS_OR_NULL), 'top.text is "a", not seconds'),
             (lambda: fields.integer("one", most=0), "top.one is 1, not a whole number of at most 0"),
-            (lambda: fields.seconds("null"), "top.null is null, not seconds of at least 0"),
-            (lambda: fields.seconds("minus"), "top.minus is -1, not seconds"),
+            (lambda: fields.take("null", types.SECONDS), "top.null is null, not seconds of at least 0"),
+            (lambda: fields.take("minus", types.SECONDS), "top.minus is -1, not seconds"),
             (lambda: fields.name("empty"), 'top.empty is "", not a text that is not empty'),
             (lambda: fields.name("nowhere"), "top.nowhere is missing"),
             (lambda: fields.hex_digits("hash", 16), 'top.hash is "0a", not 16 hex digits'),
@@ -78,8 +81,9 @@ class ReadingFields(unittest.TestCase):
 
     def test_numbers_that_cannot_be_added_up_are_refused(self) -> None:
         for number in (float("nan"), float("inf"), 1e300, 2**53):
-            for ask in (Fields.seconds, Fields.seconds_or_none, Fields.integer, Fields.integer_or_none):
-                with self.subTest(number=number, ask=ask.__name__), self.assertRaises(ValueError):
+            for ask in (partial(Fields.take, wanted=types.SECONDS), partial(Fields.take, wanted=types.SECONDS_OR_NULL),
+                        Fields.integer, Fields.integer_or_none):
+                with self.subTest(number=number, ask=str(ask)), self.assertRaises(ValueError):
                     ask(Fields({"x": number}), "x")
 
     def test_a_value_in_an_error_is_shown_never_sent(self) -> None:

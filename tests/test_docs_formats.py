@@ -41,7 +41,7 @@ IN_FILES = ((*LOG_REPLY, *LOG_FAILURE), (*RECORDED_REPLY, *RECORDED_FAILURE.fiel
 
 def rows_of(listed: Iterable[Field]) -> list[str]:
     """The rows of a table of fields."""
-    return [f"| `{one.name}` | {one.kind.type.words} | {one.meaning}{mark(one)} |" for one in listed]
+    return [f"| `{one.name}` | {one.type.words} | {one.meaning}{mark(one)} |" for one in listed]
 
 
 def mark(one: Field) -> str:
@@ -58,15 +58,15 @@ def trial_rows() -> list[str]:
     for one in TRIAL_FIELDS:
         cells = [held(one, listed) for listed in IN_FILES]
         columns = ", ".join(filter(None, titles.get(one.name, ()))) or ("by name" if one.name in titles else "")
-        rows.append(f"| `{one.name}` | {one.kind.type.words} | {' | '.join(cells)} | {columns} | "
+        rows.append(f"| `{one.name}` | {one.type.words} | {' | '.join(cells)} | {columns} | "
                     f"{one.meaning}{mark(one)} |".replace("|  |", "| |").replace("|  |", "| |"))
     return rows
 
 
 def held(one: Field, listed: Iterable[Field]) -> str:
     """`yes`, or what the file holds in place of it; nothing where it has no such field."""
-    words = dict.fromkeys(field.kind.type.words for field in listed if field.name == one.name)
-    return "yes" if [*words] == [one.kind.type.words] else " or ".join(word.partition(", as ")[0] for word in words)
+    words = dict.fromkeys(field.type.words for field in listed if field.name == one.name)
+    return "yes" if [*words] == [one.type.words] else " or ".join(word.partition(", as ")[0] for word in words)
 
 
 def shown_tables() -> dict[str, list[str]]:

@@ -4,54 +4,73 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from benchkit.basics.json_text import MOST_INTEGER, canonical
 from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON
 
-_HEX = re.compile(r"[0-9a-f]*")
-_STAMP = re.compile(r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\.[0-9]{3}Z")
-
-
 _MISSING = object()
+_HEX = re.compile(r"[0-9a-f]*")
+_STAMP = r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\.[0-9]{3}Z"
+# possessive (*+, ++): a text is never read twice, however it ends; the escapes leave out lone surrogates
+_TEXT = (
+    r'"[ !#-\[\]-~]*+(?:\\(?:["\\/bfnrt]|u(?:[0-9a-ce-f][0-9a-f]{3}|d[0-7][0-9a-f]{2}'
+    r'|d[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}))[ !#-\[\]-~]*+)*+"'
+)
+_COUNT = r"(?:0|[1-9][0-9]{0,9})"
+_SECONDS = r"(?:0|[1-9][0-9]{0,9})(?:\.[0-9]{1,17})?(?:e-[0-9]{2})?"
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
     """What may stand in a field: values of these types of Python; and all but None need that `holds` is true of them.
 
-    `words` are for people.
+    words    for people
+    pattern  of the value in a canonical text, where a fast scan takes it
+    read     makes what the kit works with of the value and its place; None: it is that
+    write    the way back
     """
 
     words: str
     types: frozenset[type]
-    holds: Callable[[Any], bool] | None = None
+    holds: Callable[[Any], object] | None = None
+    pattern: str = ""
+    read: Callable[[Any, str], Any] | None = None
+    write: Callable[[Any], JSON] | None = None
 
     def admits(self, value: object) -> bool:
         """Whether this value may stand there."""
-        return type(value) in self.types and (value is None or self.holds is None or self.holds(value))
+        return type(value) in self.types and (value is None or self.holds is None or bool(self.holds(value)))
 
     def or_null(self) -> Type:
         """The same, or null."""
-        comma = "," if self.words[-1].isdigit() else ""
-        return Type(f"{self.words}{comma} or null", self.types | {type(None)}, self.holds)
+        words = f"{self.words}{',' if self.words[-1].isdigit() else ''} or null"
+        return replace(self, words=words, types=self.types | {type(None)}, pattern=f"(?:null|{self.pattern})")
 
 
-def _type(words: str, *types: type, holds: Callable[[Any], bool] | None = None) -> Type:
-    return Type(words, frozenset(types), holds)
+def type_of(words: str, *types: type, holds: Callable[[Any], object] | None = None, pattern: str = "") -> Type:
+    """A type of field that is read and written as it stands."""
+    return Type(words, frozenset(types), holds, pattern)
 
 
 def hex_digits(count: int) -> Type:
     """So many hex digits, in small letters."""
-    return _type(f"{count} hex digits", str,
-                 holds=lambda value: len(value) == count and _HEX.fullmatch(value) is not None)
+    return type_of(f"{count} hex digits", str, pattern=f'"[0-9a-f]{{{count}}}"',
+                   holds=lambda value: len(value) == count and _HEX.fullmatch(value) is not None)
 
 
 def one_of(words: Collection[str]) -> Type:
     """One word of a closed list."""
-    return _type("one of " + ", ".join(words), str, holds=lambda value: value in words)
+    return type_of(f"one of {', '.join(words)}", str, holds=lambda value: value in words,
+                   pattern=f'"(?:{"|".join(words)})"')
+
+
+def whole(least: int, most: int) -> Type:
+    """A whole number within these."""
+    words = f"a whole number of at least {least}" + (f" and at most {most:,}" if most < MOST_INTEGER else "")
+    return type_of(words, int, holds=lambda value: least <= value <= most, pattern=_COUNT)
 
 
 def is_bounded(value: float) -> bool:
@@ -60,13 +79,15 @@ def is_bounded(value: float) -> bool:
     return 0 <= value <= MOST_INTEGER
 
 
-TEXT, TRUTH, OBJECT = _type("a text", str), _type("true or false", bool), _type("an object", dict)
-NAME = _type("a text that is not empty", str, holds=bool)
-STAMP = _type("a time like 2026-11-30T12:00:00.000Z", str, holds=lambda value: _STAMP.fullmatch(value) is not None)
-COUNT = _type("a whole number of at least 0", int, holds=is_bounded)
-SECONDS = _type("seconds of at least 0", int, float, holds=is_bounded)
-LIST = _type("a list", list)
-TEXTS = _type("a list of texts", list, holds=lambda value: all(type(one) is str for one in value))
+TEXT, NAME = type_of("a text", str, pattern=_TEXT), type_of("a text that is not empty", str, holds=bool, pattern=_TEXT)
+TRUTH, OBJECT, LIST = type_of("true or false", bool), type_of("an object", dict), type_of("a list", list)
+STAMP = type_of("a time like 2026-11-30T12:00:00.000Z", str, holds=re.compile(_STAMP).fullmatch, pattern=f'"{_STAMP}"')
+COUNT = type_of("a whole number of at least 0", int, holds=is_bounded, pattern=_COUNT)
+SECONDS = type_of("seconds of at least 0", int, float, holds=is_bounded, pattern=_SECONDS)
+TEXTS = replace(type_of("a list of texts", list, holds=lambda value: all(type(one) is str for one in value)),
+                read=lambda value, place: tuple(value), write=list)
+ANYTHING = type_of("any JSON", type(None), bool, int, float, str, list, dict)
+HEX_16, HEX_64 = hex_digits(16), hex_digits(64)
 TEXT_OR_NULL, COUNT_OR_NULL, SECONDS_OR_NULL = TEXT.or_null(), COUNT.or_null(), SECONDS.or_null()
 
 
@@ -108,11 +129,11 @@ class Fields:
             return ValueError(f"{self.at(name)} is missing")
         return ValueError(f"{self.at(name)} is {_kind(self.values[name])}, not {wanted}")
 
-    def take(self, name: str, kind: Type) -> Any:
+    def take(self, name: str, wanted: Type) -> Any:
         """A value that may stand in a field of this type."""
         value = self.values.get(name, _MISSING)
-        if not kind.admits(value):
-            raise self.wrong(name, kind.words)
+        if not wanted.admits(value):
+            raise self.wrong(name, wanted.words)
         return value
 
     def json(self, name: str) -> JSON:
@@ -164,14 +185,6 @@ class Fields:
     def integer_or_none(self, name: str) -> int | None:
         """A whole number of at least 0, or null."""
         return cast("int | None", self.take(name, COUNT_OR_NULL))
-
-    def seconds(self, name: str) -> float:
-        """A number of at least 0."""
-        return cast("float", self.take(name, SECONDS))
-
-    def seconds_or_none(self, name: str) -> float | None:
-        """A number of at least 0, or null."""
-        return cast("float | None", self.take(name, SECONDS_OR_NULL))
 
     def boolean(self, name: str) -> bool:
         """True or false."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from benchkit.basics import fields as types
 from benchkit.basics.command import shell_word
 from benchkit.basics.errors import ERROR_TYPES, Unusable
 from benchkit.basics.fields import Fields
@@ -23,12 +24,10 @@ from benchkit.trial_log.reader import SessionSummary, TrialLog
 from benchkit.trial_log.schema import (
     ERROR_FIELDS,
     NULL,
-    OBJECT,
     RECORDED_REPLY,
     RECORDING,
     SESSION_FIELDS,
     TASK,
-    TEXT,
     TRIAL_FIELDS,
     TRIAL_NUMBER,
     Field,
@@ -252,11 +251,11 @@ _NOT_RUN = Table(
               error=inner(Table(ErrorFacts, ERROR_FIELDS[:2]))), at=_AT, rule=_check_trial)
 SESSIONS = list_of(Table(SessionFacts, fields_in(SESSION_FIELDS, RECORDING)), "a list of at least one", bool)
 HEAD_FIELDS = (
-    Field("kit", TEXT, "the version of the kit that planned the run"),
+    Field("kit", types.TEXT, "the version of the kit that planned the run"),
     Field("task", inner(TASK), "the task: `module`, `name`, `version`"),
-    Field("split", TEXT, "the split of the cases"),
-    Field("system", TEXT, "who was asked"),
-    Field("settings", OBJECT, "all that determines a request besides messages, schema and seed"),
+    Field("split", types.TEXT, "the split of the cases"),
+    Field("system", types.TEXT, "who was asked"),
+    Field("settings", types.OBJECT, "all that determines a request besides messages, schema and seed"),
     Field("trials", TRIAL_NUMBER, "how often each case is tried"),
 )
 SESSIONS_FIELD = Field("sessions", SESSIONS, "when, where and how it was recorded, a line a session")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from benchkit.basics import fields as types
 from benchkit.basics import json_text
 from benchkit.basics.command import shell_word
 from benchkit.basics.errors import Unusable
@@ -18,22 +19,7 @@ from benchkit.disk.file_kinds import Kind, refuse_another_kind
 from benchkit.disk.line_files import LineFile
 from benchkit.disk.whole_files import read_json, refuse_other, write_whole
 from benchkit.recordings.recording import HEAD_FIELDS, SESSIONS_FIELD, SessionFacts, check_unique
-from benchkit.trial_log.schema import (
-    ANYTHING,
-    HEX_16,
-    HEX_64,
-    OBJECT,
-    RESULT,
-    STAMP,
-    TEXT,
-    TEXTS,
-    VERDICTS,
-    Field,
-    Table,
-    check_seed,
-    inner,
-    list_of,
-)
+from benchkit.trial_log.schema import RESULT, VERDICTS, Field, Table, check_seed, inner, list_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,23 +166,23 @@ RUN_RECORD_VERSION = 2
 LINES = ".jsonl"
 """How the name of a run record of lines ends."""
 JUDGE_FIELDS = (
-    Field("name", TEXT, "what the task that judged calls itself"),
-    Field("version", TEXT, "its version, as it says"),
-    Field("task_sha256", HEX_64, "of the text of its module"),
+    Field("name", types.TEXT, "what the task that judged calls itself"),
+    Field("version", types.TEXT, "its version, as it says"),
+    Field("task_sha256", types.HEX_64, "of the text of its module"),
 )
 CASE_FIELDS = (
-    Field("id", TEXT, "of the case"),
-    Field("ask", HEX_16, "what was asked, whoever answers"),
-    Field("sha256", HEX_64, "of the canonical {id, input, expected, tags}"),
-    Field("input", ANYTHING, "as the task wants it"),
-    Field("expected", ANYTHING, "the label"),
-    Field("tags", TEXTS, "of the case"),
+    Field("id", types.TEXT, "of the case"),
+    Field("ask", types.HEX_16, "what was asked, whoever answers"),
+    Field("sha256", types.HEX_64, "of the canonical {id, input, expected, tags}"),
+    Field("input", types.ANYTHING, "as the task wants it"),
+    Field("expected", types.ANYTHING, "the label"),
+    Field("tags", types.TEXTS, "of the case"),
 )
 RECORD_FIELDS = (
     *HEAD_FIELDS,
     Field("judge", inner(Table(Judge, JUDGE_FIELDS)), "who judged"),
-    Field("started_at", STAMP, "when it was judged"),
-    Field("environment", OBJECT, "Python and platform where it was judged"),
+    Field("started_at", types.STAMP, "when it was judged"),
+    Field("environment", types.OBJECT, "Python and platform where it was judged"),
     SESSIONS_FIELD,
     Field("cases", list_of(Table(JudgedCase, CASE_FIELDS)), "the cases in order, a line a case"),
 )

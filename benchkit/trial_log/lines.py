@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from benchkit.basics.fields import Fields, Type, hex_digits, one_of
+from benchkit.basics import fields as types
+from benchkit.basics.fields import Fields, Type
 from benchkit.basics.json_text import close_line
 from benchkit.basics.values import (
     JSON,
@@ -25,29 +26,20 @@ from benchkit.basics.values import (
     seed_of,
 )
 from benchkit.trial_log.schema import (
-    COUNT,
-    COUNT_OR_NULL,
     LOG,
     LOG_FAILURE,
     LOG_REPLY,
     LOG_TASK,
     MOST_CELLS,
-    NAME,
-    OBJECT,
-    SECONDS,
     SESSION_FIELDS,
-    STAMP,
     STOP_REASONS,
-    TEXT,
     TRIAL_NUMBER,
     Field,
-    Kind,
     Row,
     Table,
     fields_in,
     inner,
     log_table,
-    word_of,
 )
 
 MOST_LINE_BYTES = 4 * 1024 * 1024
@@ -168,7 +160,7 @@ def _is_shard(value: Any) -> bool:
     return _are_pairs([value]) and 1 <= value[0] <= value[1] <= MOST_SHARDS
 
 
-_IS_ASK = hex_digits(16).admits
+_IS_ASK = types.hex_digits(16).admits
 
 
 def _are_cases(values: Any) -> bool:
@@ -176,8 +168,8 @@ def _are_cases(values: Any) -> bool:
                for one in values)
 
 
-def _list(words: str, holds: Any, read: Any, write: Any) -> Kind:
-    return Kind(Type(words, frozenset({list}), holds), read=lambda value, place: read(value), write=write)
+def _list(words: str, holds: Any, read: Any, write: Any) -> Type:
+    return Type(words, frozenset({list}), holds, read=lambda value, place: read(value), write=write)
 
 
 _DAMAGE = _list("a list of [byte offset, length]", _are_pairs, lambda value: tuple(Damage(*one) for one in value),
@@ -188,33 +180,33 @@ _CASES = _list("a list of [id, ask]", _are_cases, lambda value: tuple(PlannedCas
                lambda cases: [[case.id, case.ask] for case in cases])
 _SYSTEMS = _list("a list of names", lambda value: all(type(one) is str and one for one in value), tuple, list)
 SESSION_LINE_FIELDS = (
-    *fields_in(SESSION_FIELDS, LOG, timeout_s=SECONDS),
-    Field("pid", COUNT, "the process that wrote it"),
+    *fields_in(SESSION_FIELDS, LOG, timeout_s=types.SECONDS),
+    Field("pid", types.COUNT, "the process that wrote it"),
     Field("damage", _DAMAGE, "what this session found damaged, and goes on without"),
     Field("trace_damage", _DAMAGE, "the same of the trace beside the log, where there is one", is_left_out=True),
     Field("shard", _SHARD, "the part of the plan that the session was given",
           is_left_out=True),
 )
 PLAN_FIELDS = (
-    Field("kit", TEXT, "the version of the kit"),
+    Field("kit", types.TEXT, "the version of the kit"),
     Field("task", inner(LOG_TASK), "the task: `module`, `name`, `version`"),
-    Field("split", TEXT, "the split of the cases"),
+    Field("split", types.TEXT, "the split of the cases"),
     Field("cases", _CASES, "the cases in order, and what is asked"),
     Field("trials", TRIAL_NUMBER, "how often each case is tried"),
     Field("systems", _SYSTEMS, "who is asked, in order"),
 )
 SYSTEM_FIELDS = (
-    Field("system", NAME, "who is asked"),
-    Field("settings", OBJECT, "all that determines a request besides messages, schema and seed"),
+    Field("system", types.NAME, "who is asked"),
+    Field("settings", types.OBJECT, "all that determines a request besides messages, schema and seed"),
 )
 LOADED_FIELDS = (
-    Field("load_s", SECONDS, "loading the model"),
-    Field("context_length", COUNT_OR_NULL, "in tokens, as served", may_miss=True),
-    Field("details", OBJECT.or_null(), "what was loaded, as served", may_miss=True),
+    Field("load_s", types.SECONDS, "loading the model"),
+    Field("context_length", types.COUNT_OR_NULL, "in tokens, as served", may_miss=True),
+    Field("details", types.OBJECT.or_null(), "what was loaded, as served", may_miss=True),
 )
 STOP_FIELDS = (
-    Field("reason", word_of(STOP_REASONS), "why the session ended"),
-    Field("at", STAMP, "when"),
+    Field("reason", types.one_of(STOP_REASONS), "why the session ended"),
+    Field("at", types.STAMP, "when"),
 )
 
 
@@ -260,7 +252,7 @@ _TABLES: Mapping[str, tuple[type[Line], Table[Any]]] = {
     "trial": (TrialLine, _REPLY),
     "stop": (StopLine, log_table(StopLine, STOP_FIELDS)),
 }
-_KIND = one_of(_TABLES)
+_KIND = types.one_of(_TABLES)
 
 
 def bytes_of(line: Line, place: LinePosition) -> bytes:

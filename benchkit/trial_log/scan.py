@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchkit.basics import fields as types
 from benchkit.basics import json_text
 from benchkit.basics.errors import Unusable
 from benchkit.basics.json_text import is_whole
@@ -29,19 +30,7 @@ from benchkit.trial_log.lines import (
     line_of,
     place_of,
 )
-from benchkit.trial_log.schema import (
-    COUNT,
-    ERROR_FIELDS,
-    HEX_16,
-    LOG_FAILURE,
-    LOG_REPLY,
-    MOST_ATTEMPTS,
-    MOST_CELLS,
-    TEXT,
-    Field,
-    pattern_of,
-    word_of,
-)
+from benchkit.trial_log.schema import ERROR_FIELDS, LOG_FAILURE, LOG_REPLY, MOST_ATTEMPTS, MOST_CELLS, Field, pattern_of
 
 _BUFFER_BYTES, _PIECE_BYTES = 256 * 1024, 2048
 MOST_TORN_BYTES = 64 * 1024
@@ -194,9 +183,10 @@ def where_in(path: Path, number: int, offset: int) -> str:
     return f"{shown_path(path)}: line {number} (byte {offset})"
 
 
-_ANY_LINE = (Field("kind", word_of(("trial",)), ""), Field("n", COUNT, ""), Field("session", HEX_16, ""))
+_KIND = Field("kind", types.one_of(["trial"]), "")
+_ANY_LINE = (_KIND, Field("n", types.COUNT, ""), Field("session", types.HEX_16, ""))
 _SCANNED = ("attempt", "case", "n", "seed", "session", "system", "trial")
-_ERROR = replace(TEXT, pattern=pattern_of(ERROR_FIELDS, "type"))
+_ERROR = replace(types.TEXT, pattern=pattern_of(ERROR_FIELDS, "type"))
 
 
 def _line_pattern(listed: Iterable[Field]) -> re.Pattern[bytes]:
@@ -205,7 +195,7 @@ def _line_pattern(listed: Iterable[Field]) -> re.Pattern[bytes]:
 
 
 _REPLY = _line_pattern(LOG_REPLY)
-_FAILURE = _line_pattern(replace(one, kind=_ERROR) if one.name == "error" else one for one in LOG_FAILURE)
+_FAILURE = _line_pattern(replace(one, type=_ERROR) if one.name == "error" else one for one in LOG_FAILURE)
 
 
 @dataclass(slots=True)

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from operator import attrgetter, contains, itemgetter
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from benchkit.basics import fields
+from benchkit.basics import fields as types
 from benchkit.basics.errors import ERROR_TYPES
-from benchkit.basics.fields import Fields, Type, is_bounded, one_of
+from benchkit.basics.fields import Fields, Type
 from benchkit.basics.json_text import MOST_INTEGER
 from benchkit.basics.values import JSON, ErrorFacts, TaskName, Timings, Usage, seed_of
 
@@ -28,63 +28,14 @@ STOP_REASONS = ("complete", "budget", "selection", "interrupted", "error")
 VERDICTS = ("pass", "fail", "incomplete")
 
 
-# --------------------------------------------------------------------------------------------- types of fields
-
-# possessive (*+, ++): a text is never read twice, however it ends; the escapes leave out lone surrogates
-_TEXT = (
-    r'"[ !#-\[\]-~]*+(?:\\(?:["\\/bfnrt]|u(?:[0-9a-ce-f][0-9a-f]{3}|d[0-7][0-9a-f]{2}'
-    r'|d[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}))[ !#-\[\]-~]*+)*+"'
-)
-_COUNT = r"(?:0|[1-9][0-9]{0,9})"
-_SECONDS = r"(?:0|[1-9][0-9]{0,9})(?:\.[0-9]{1,17})?(?:e-[0-9]{2})?"
-_STAMP = r'"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\.[0-9]{3}Z"'
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """What a field holds.
-
-    type     of the value in a file
-    pattern  of it in a line of the log, where the fast scan takes it
-    read     makes the value that the kit works with, of what stands there and its place; None: it is that
-    write    the way back
-    """
-
-    type: Type
-    pattern: str = ""
-    read: Callable[[Any, str], Any] | None = None
-    write: Callable[[Any], JSON] | None = None
-
-    def or_null(self) -> Kind:
-        """The same, or null."""
-        return replace(self, type=self.type.or_null(), pattern=f"(?:null|{self.pattern})")
+TRIAL_NUMBER, ATTEMPT = types.whole(1, MOST_CELLS), types.whole(1, MOST_ATTEMPTS)
+FROM_ONE = types.whole(1, MOST_INTEGER)
+NULL = types.type_of("null, as where no whole reply came", type(None), pattern="null")
 
 
 def rounded(seconds: float | None) -> float | None:
     """Seconds as they are written: to 6 digits; None stays unknown."""
     return None if seconds is None else round(float(seconds), 6)
-
-
-def _whole(least: int, most: int) -> Kind:
-    words = f"a whole number of at least {least}" + (f" and at most {most:,}" if most < MOST_INTEGER else "")
-    return Kind(Type(words, frozenset({int}), lambda value: least <= value <= most), _COUNT)
-
-
-def word_of(words: Iterable[str]) -> Kind:
-    """One word of a closed list."""
-    known = tuple(words)
-    return Kind(one_of(known), f'"(?:{"|".join(known)})"')
-
-
-TEXT, NAME = Kind(fields.TEXT, _TEXT), Kind(fields.NAME, _TEXT)
-TRUTH, OBJECT, STAMP = Kind(fields.TRUTH), Kind(fields.OBJECT), Kind(fields.STAMP, _STAMP)
-COUNT, SECONDS = Kind(fields.COUNT, _COUNT), Kind(fields.SECONDS, _SECONDS)
-HEX_16, HEX_64 = Kind(fields.hex_digits(16), '"[0-9a-f]{16}"'), Kind(fields.hex_digits(64))
-TEXTS = Kind(fields.TEXTS, read=lambda value, place: tuple(value), write=list)
-ANYTHING = Kind(Type("any JSON", frozenset({type(None), bool, int, float, str, list, dict})))
-NULL = Kind(Type("null, as where no whole reply came", frozenset({type(None)})), "null")
-TRIAL_NUMBER, ATTEMPT, FROM_ONE = _whole(1, MOST_CELLS), _whole(1, MOST_ATTEMPTS), _whole(1, MOST_INTEGER)
-TEXT_OR_NULL, COUNT_OR_NULL, SECONDS_OR_NULL = TEXT.or_null(), COUNT.or_null(), SECONDS.or_null()
 
 
 # --------------------------------------------------------------------------------------------- tables of fields
@@ -100,7 +51,7 @@ class Field:
     """
 
     name: str
-    kind: Kind
+    type: Type
     meaning: str
     files: str = ""
     csv: str = ""
@@ -129,12 +80,12 @@ class Table(Generic[T]):
         # by place is twice as fast as by name, and safe where a dataclass has its fields in this order
         self._is_in_order = [*getattr(make, "__dataclass_fields__", ())][:len(needed)] == [*self._needed]
         self._pick: Callable[[Any], tuple[Any, ...]] = itemgetter(*self._needed)
-        self._types = [one.kind.type.types for one in needed]
-        self._bounded = [one.name for one in needed if one.kind.type.holds is is_bounded]
-        self._holds = [(one.name, holds) for one in needed if (holds := one.kind.type.holds) not in (None, is_bounded)]
-        self._reads = [(at, one.name, one.kind.read) for at, one in enumerate(needed) if one.kind.read is not None]
+        self._types = [one.type.types for one in needed]
+        self._bounded = [one.name for one in needed if one.type.holds is types.is_bounded]
+        self._holds = [(one.name, holds) for one in needed if (holds := one.type.holds) not in (None, types.is_bounded)]
+        self._reads = [(at, one.name, one.type.read) for at, one in enumerate(needed) if one.type.read is not None]
         self._values = attrgetter(*((at or {}).get(name, name) for name in self._names))
-        self._writes = [(one.name, one.kind.write) for one in self.fields if one.kind.write is not None]
+        self._writes = [(one.name, one.type.write) for one in self.fields if one.type.write is not None]
 
     def fields_of(self, value: T) -> Row:
         """The object that a file holds for a value."""
@@ -197,29 +148,28 @@ class Table(Generic[T]):
         for one in self.fields:
             is_there = one.name in found
             if not one.is_left_out:
-                picked.append(None if one.may_miss and not is_there else found.take(one.name, one.kind.type))
+                picked.append(None if one.may_miss and not is_there else found.take(one.name, one.type))
             elif is_there:
-                value = found.take(one.name, one.kind.type.or_null())
-                read = one.kind.read
+                value = found.take(one.name, one.type.or_null())
+                read = one.type.read
                 others[one.name] = value if value is None or read is None else read(value, found.at(one.name))
         return picked, others
 
 
 def log_table(make: Callable[..., T], listed: Iterable[Field], **options: Any) -> Table[T]:
     """A table of the log: what is unknown is passed over, and seconds are rounded when they are written."""
-    seconds = (SECONDS.type, SECONDS_OR_NULL.type)
-    return Table(make, (replace(one, kind=replace(one.kind, write=rounded)) if one.kind.type in seconds else one
+    return Table(make, (replace(one, type=replace(one.type, write=rounded)) if float in one.type.types else one
                         for one in listed), is_exact=False, **options)
 
 
-def inner(table: Table[Any], words: str = "an object") -> Kind:
+def inner(table: Table[Any]) -> Type:
     """An object inside another."""
-    return Kind(replace(fields.OBJECT, words=words), pattern_of(table.fields), table.value_of, table.fields_of)
+    return replace(types.OBJECT, pattern=pattern_of(table.fields), read=table.value_of, write=table.fields_of)
 
 
-def list_of(table: Table[Any], words: str = "a list", holds: Callable[[Any], bool] | None = None) -> Kind:
+def list_of(table: Table[Any], words: str = "a list", holds: Callable[[Any], bool] | None = None) -> Type:
     """A list of such objects."""
-    return Kind(Type(words, frozenset({list}), holds),
+    return Type(words, frozenset({list}), holds,
                 read=lambda value, place: tuple(table.value_of(one, f"{place}[{at}]") for at, one in enumerate(value)),
                 write=lambda values: [table.fields_of(one) for one in values])
 
@@ -228,14 +178,14 @@ def pattern_of(listed: Iterable[Field], *captured: str) -> str:
     """The canonical text of an object of these fields, as a regular expression; a group for each one that is named."""
     found = []
     for one in sorted(listed, key=lambda field: field.name):
-        text = f"({one.kind.pattern})" if one.name in captured else one.kind.pattern
+        text = f"({one.type.pattern})" if one.name in captured else one.type.pattern
         found.append(f'(?:"{one.name}":{text},)?' if one.is_left_out else f'"{one.name}":{text},')
     return r"\{" + "".join(found).removesuffix(",") + r"\}"
 
 
-def fields_in(listed: Iterable[Field], file: str, without: Collection[str] = (), **kinds: Kind) -> tuple[Field, ...]:
-    """The fields that stand in a file, but for some; those named are of another kind there."""
-    return tuple(replace(one, kind=kinds.get(one.name, one.kind)) for one in listed
+def fields_in(listed: Iterable[Field], file: str, without: Collection[str] = (), **others: Type) -> tuple[Field, ...]:
+    """The fields that stand in a file, but for some; those named hold something else there."""
+    return tuple(replace(one, type=others.get(one.name, one.type)) for one in listed
                  if file in one.files and one.name not in without)
 
 
@@ -247,27 +197,27 @@ def leniently(listed: Iterable[Field], *names: str) -> tuple[Field, ...]:
 # --------------------------------------------------------------------------------------------- parts of all files
 
 TASK_FIELDS = (
-    Field("module", NAME, "the module it was loaded from"),
-    Field("name", TEXT, "what the task calls itself"),
-    Field("version", TEXT, "its version, as it says"),
+    Field("module", types.NAME, "the module it was loaded from"),
+    Field("name", types.TEXT, "what the task calls itself"),
+    Field("version", types.TEXT, "its version, as it says"),
 )
 ERROR_FIELDS = (
-    Field("type", word_of(ERROR_TYPES), "why there is nothing to judge: one of a closed list", csv="error_type"),
-    Field("message", TEXT, "the same in the kit's own words", csv="error_message"),
-    Field("partial", TEXT_OR_NULL, "the text that had come"),
+    Field("type", types.one_of(ERROR_TYPES), "why there is nothing to judge: one of a closed list", csv="error_type"),
+    Field("message", types.TEXT, "the same in the kit's own words", csv="error_message"),
+    Field("partial", types.TEXT_OR_NULL, "the text that had come"),
 )
 USAGE_FIELDS = (
-    Field("prompt_tokens", COUNT_OR_NULL, "as the server counted them, cached ones included", csv="prompt_tokens"),
-    Field("output_tokens", COUNT_OR_NULL, "the same of the answer, reasoning included", csv="output_tokens"),
-    Field("cached_tokens", COUNT_OR_NULL, "those of the prompt that the server had kept", csv="cached_tokens"),
-    Field("asked_letters", COUNT, "letters of a prompt that the server has cut", is_left_out=True),
+    Field("prompt_tokens", types.COUNT_OR_NULL, "of the prompt, as the server counted them", csv="prompt_tokens"),
+    Field("output_tokens", types.COUNT_OR_NULL, "the same of the answer, reasoning included", csv="output_tokens"),
+    Field("cached_tokens", types.COUNT_OR_NULL, "those of the prompt that the server had kept", csv="cached_tokens"),
+    Field("asked_letters", types.COUNT, "letters of a prompt that the server has cut", is_left_out=True),
 )
 TIMINGS_FIELDS = (
-    Field("load_s", SECONDS_OR_NULL, "loading the model", csv="load_s"),
-    Field("prompt_s", SECONDS_OR_NULL, "reading the prompt", csv="prompt_s"),
-    Field("output_s", SECONDS_OR_NULL, "writing the answer", csv="output_s"),
-    Field("first_token_s", SECONDS_OR_NULL, "until the first token, as the client saw it", csv="first_token_s"),
-    Field("other_s", SECONDS_OR_NULL, "what is left of the server's own total", csv="other_s"),
+    Field("load_s", types.SECONDS_OR_NULL, "loading the model", csv="load_s"),
+    Field("prompt_s", types.SECONDS_OR_NULL, "reading the prompt", csv="prompt_s"),
+    Field("output_s", types.SECONDS_OR_NULL, "writing the answer", csv="output_s"),
+    Field("first_token_s", types.SECONDS_OR_NULL, "until the first token, as the client saw it", csv="first_token_s"),
+    Field("other_s", types.SECONDS_OR_NULL, "what is left of the server's own total", csv="other_s"),
 )
 TASK, ERROR = Table(TaskName, TASK_FIELDS), Table(ErrorFacts, ERROR_FIELDS)
 USAGE, TIMINGS = Table(Usage, USAGE_FIELDS), Table(Timings, TIMINGS_FIELDS)
@@ -280,14 +230,14 @@ LOG_USAGE, LOG_TIMINGS = log_table(Usage, leniently(USAGE_FIELDS)), log_table(Ti
 LOG, RECORDING, RUN_RECORD = "log", "recording", "run record"
 _RECORDS, _EVERYWHERE = f"{RECORDING}, {RUN_RECORD}", f"{LOG}, {RECORDING}, {RUN_RECORD}"
 SESSION_FIELDS = (
-    Field("started_at", STAMP, "when the session began", _EVERYWHERE),
-    Field("hardware", TEXT_OR_NULL, "as given with `--hardware`", _EVERYWHERE),
-    Field("environment", OBJECT, "Python, platform, processor, server and its version", _EVERYWHERE),
-    Field("timeout_s", SECONDS_OR_NULL, "how long a request may take", _EVERYWHERE),
-    Field("budget_s", SECONDS_OR_NULL, "how long the session may start trials; null: no limit", _EVERYWHERE),
-    Field("load_s", SECONDS_OR_NULL, "loading the model; null: none was loaded", _RECORDS),
-    Field("context_length", COUNT_OR_NULL, "in tokens, as served; null: not told", _RECORDS),
-    Field("stop", word_of(STOP_REASONS).or_null(), "how it ended; null: no word of it", _RECORDS),
+    Field("started_at", types.STAMP, "when the session began", _EVERYWHERE),
+    Field("hardware", types.TEXT_OR_NULL, "as given with `--hardware`", _EVERYWHERE),
+    Field("environment", types.OBJECT, "Python, platform, processor, server and its version", _EVERYWHERE),
+    Field("timeout_s", types.SECONDS_OR_NULL, "how long a request may take", _EVERYWHERE),
+    Field("budget_s", types.SECONDS_OR_NULL, "how long the session may start trials; null: no limit", _EVERYWHERE),
+    Field("load_s", types.SECONDS_OR_NULL, "loading the model; null: none was loaded", _RECORDS),
+    Field("context_length", types.COUNT_OR_NULL, "in tokens, as served; null: not told", _RECORDS),
+    Field("stop", types.one_of(STOP_REASONS).or_null(), "how it ended; null: no word of it", _RECORDS),
 )
 
 
@@ -299,44 +249,43 @@ def _are_texts(explain: Mapping[str, JSON]) -> bool:
     return all(type(value) is str for value in explain.values())
 
 
-_CHECKS = Kind(Type("an object of true and false", frozenset({dict}), _are_truths), write=dict)
-_EXPLAIN = Kind(Type("an object of texts", frozenset({dict}), _are_texts), write=dict)
+_CHECKS = Type("an object of true and false", frozenset({dict}), _are_truths, write=dict)
+_EXPLAIN = Type("an object of texts", frozenset({dict}), _are_texts, write=dict)
 TRIAL_FIELDS = (
-    Field("system", NAME, "who was asked", LOG),
-    Field("case", NAME, "the id of the case", f"{LOG}, {RUN_RECORD}"),
+    Field("system", types.NAME, "who was asked", LOG),
+    Field("case", types.NAME, "the id of the case", f"{LOG}, {RUN_RECORD}"),
     Field("trial", TRIAL_NUMBER, "which try at the case, from 1", _EVERYWHERE, csv="trial"),
     Field("attempt", ATTEMPT, "how often the trial was started, this time included", LOG),
-    Field("seed", COUNT, "1000 + trial", _EVERYWHERE, csv="seed"),
-    Field("request", HEX_16, "what was asked, with which settings and seed: binds the outcome to its cell",
+    Field("seed", types.COUNT, "1000 + trial", _EVERYWHERE, csv="seed"),
+    Field("request", types.HEX_16, "what was asked, with which settings and seed: binds the outcome to its cell",
           f"{LOG}, {RECORDING}"),
-    Field("started_at", STAMP, "when the trial was started", LOG),
-    Field("verdict", word_of(VERDICTS), "`pass`: every check holds; `fail`: some does not; `incomplete`: nothing to "
-          "judge", RUN_RECORD, csv="verdict"),
+    Field("started_at", types.STAMP, "when the trial was started", LOG),
+    Field("verdict", types.one_of(VERDICTS), "`pass`: every check holds; `fail`: some does not; `incomplete`: "
+          "nothing to judge", RUN_RECORD, csv="verdict"),
     Field("checks", _CHECKS.or_null(), "whether each check holds, by name", RUN_RECORD),
     Field("explain", _EXPLAIN.or_null(), "what was expected and what came, by check", RUN_RECORD, csv="why"),
     Field("error", inner(ERROR), "why there is nothing to judge", _EVERYWHERE, csv="error"),
     Field("attempts", FROM_ONE, "how often the trial was started", _RECORDS, csv="attempts"),
-    Field("retries", COUNT, "requests before the last one, within the trial", _EVERYWHERE, csv="retries"),
-    Field("cold", TRUTH, "whether it was the first of its case in its session", _RECORDS, csv="cold"),
-    Field("latency_s", SECONDS_OR_NULL, "from the first byte sent to the last one read, of the last request; in a run "
-          "record null where no model was asked", f"{LOG}, {RUN_RECORD}", csv="latency_s"),
-    Field("recorded_latency_s", SECONDS_OR_NULL, "the same, as the log has it", _RECORDS),
-    Field("waited_s", SECONDS, "between the requests of the trial", LOG),
-    Field("slept_s", SECONDS, "by which the wall clock ran ahead of the monotonic one, if over 5", _EVERYWHERE,
+    Field("retries", types.COUNT, "requests before the last one, within the trial", _EVERYWHERE, csv="retries"),
+    Field("cold", types.TRUTH, "whether it was the first of its case in its session", _RECORDS, csv="cold"),
+    Field("latency_s", types.SECONDS_OR_NULL, "of the last request, from the first byte sent to the last one read; in "
+          "a run record null where no model was asked", f"{LOG}, {RUN_RECORD}", csv="latency_s"),
+    Field("recorded_latency_s", types.SECONDS_OR_NULL, "the same, as the log has it", _RECORDS),
+    Field("waited_s", types.SECONDS, "between the requests of the trial", LOG),
+    Field("slept_s", types.SECONDS, "by which the wall clock ran ahead of the monotonic one, if over 5", _EVERYWHERE,
           csv="slept_s", is_left_out=True),
     Field("usage", inner(USAGE), "tokens; null where no whole reply came", _EVERYWHERE, csv="usage"),
     Field("timings", inner(TIMINGS), "seconds inside the request, likewise", _EVERYWHERE, csv="timings"),
-    Field("finish", TEXT_OR_NULL, "why the answer ended, in the server's word", _EVERYWHERE, csv="finish"),
-    Field("output", TEXT, "the answer, as received", _EVERYWHERE, csv="output"),
-    Field("reasoning", TEXT_OR_NULL, "kept apart, and never judged", _EVERYWHERE, csv="reasoning"),
+    Field("finish", types.TEXT_OR_NULL, "why the answer ended, in the server's word", _EVERYWHERE, csv="finish"),
+    Field("output", types.TEXT, "the answer, as received", _EVERYWHERE, csv="output"),
+    Field("reasoning", types.TEXT_OR_NULL, "kept apart, and never judged", _EVERYWHERE, csv="reasoning"),
 )
 _ANSWER, _NO_ERROR = ("usage", "timings", "finish", "output", "reasoning"), ("error",)
 
 
-def _known(table: Table[Any]) -> Kind:
+def _known(table: Table[Any]) -> Type:
     """An object of the log: it may be null, but then its line takes the long way."""
-    kind = inner(table)
-    return replace(kind.or_null(), pattern=kind.pattern)
+    return replace(inner(table).or_null(), pattern=pattern_of(table.fields))
 
 
 LOG_REPLY = leniently(fields_in(
@@ -344,7 +293,7 @@ LOG_REPLY = leniently(fields_in(
 LOG_FAILURE = fields_in(TRIAL_FIELDS, LOG, _ANSWER, error=inner(LOG_ERROR))
 RECORDED_REPLY = fields_in(TRIAL_FIELDS, RECORDING, _NO_ERROR)
 RESULT = fields_in(
-    TRIAL_FIELDS, RUN_RECORD, attempts=COUNT, output=TEXT_OR_NULL, error=inner(ERROR).or_null(),
+    TRIAL_FIELDS, RUN_RECORD, attempts=types.COUNT, output=types.TEXT_OR_NULL, error=inner(ERROR).or_null(),
     usage=inner(USAGE).or_null(), timings=inner(TIMINGS).or_null())
 
 
@@ -354,7 +303,7 @@ def check_seed(trial: int, seed: int, place: str) -> None:
         raise ValueError(f"{place}.seed is {seed}, not {seed_of(trial)}, the seed of trial {trial}")
 
 
-def error_in(types: Collection[str]) -> Kind:
+def error_in(known: Collection[str]) -> Type:
     """An error of one of these types."""
-    listed = (replace(one, kind=word_of(types)) if one.name == "type" else one for one in ERROR_FIELDS)
+    listed = (replace(one, type=types.one_of(known)) if one.name == "type" else one for one in ERROR_FIELDS)
     return inner(Table(ErrorFacts, listed))
