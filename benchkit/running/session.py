@@ -200,7 +200,7 @@ def _run_session(workload: Workload, ground: _Ground, writer: LogWriter, context
     def write(line: TrialLine) -> None:
         if workload.sidecar is not None:
             workload.sidecar.before_line(line)
-        _keep(writer.trial, line, f"the answer of {line.cell.system} to {line.cell.case}, trial {line.cell.trial}")
+        _keep(writer.write, line, f"the answer of {line.cell.system} to {line.cell.case}, trial {line.cell.trial}")
         if workload.selection.retry_errors and can_be_retried(ground.log.error_type(line.cell)):
             again[isinstance(line.outcome, Failure)] += 1
 
@@ -216,7 +216,7 @@ def _run_session(workload: Workload, ground: _Ground, writer: LogWriter, context
 def _write_plan(ground: _Ground, writer: LogWriter) -> _Ground:
     if _holds(ground.log, ground.plan) and not ground.changes.asks:
         return ground
-    writer.plan(ground.plan)
+    writer.write(ground.plan)
     # trials whose plan line was lost count again once a plan holds them
     return replace(ground, log=writer.read()) if ground.log.has_unplanned else ground
 
@@ -224,7 +224,7 @@ def _write_plan(ground: _Ground, writer: LogWriter) -> _Ground:
 def _write_systems(ground: _Ground, writer: LogWriter) -> None:
     for name, one in ground.answering.items():
         if name not in ground.log.settings or name in (ground.changes.settings or {}):
-            _keep(writer.system, SystemLine(name, one.settings), f"the settings of {name}")
+            _keep(writer.write, SystemLine(name, one.settings), f"the settings of {name}")
 
 
 def _keep(write: Callable[[Kept], None], line: Kept, what: str) -> None:
@@ -251,7 +251,7 @@ def _warmer(ground: _Ground, writer: LogWriter, context: SessionContext) -> Call
         if name not in warm:
             loaded = kept_of(ground.answering[name].system.warm())
             _say_other_context(ground, loaded, context.say)
-            writer.loaded(LoadedLine(loaded.load_s, loaded.context_length, loaded.details or {}))
+            writer.write(LoadedLine(loaded.load_s, loaded.context_length, loaded.details or {}))
             warm.add(name)
     return prepare
 
@@ -308,4 +308,4 @@ def _stop_line(writer: LogWriter, context: SessionContext) -> Iterator[_Ending]:
     finally:
         if not writer.has_failed:
             # where the log itself failed, the error under way says so, and a missing stop line says the rest
-            writer.stop(StopLine(ending.reason, context.clock.stamp()))
+            writer.write(StopLine(ending.reason, context.clock.stamp()))
