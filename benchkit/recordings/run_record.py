@@ -207,8 +207,7 @@ _RESULT = Table(Result, RESULT, rule=_check_result)
 
 def totals_fields(totals: Totals) -> dict[str, JSON]:
     """The wire form of totals."""
-    return {"planned": totals.planned, "pass": totals.passed, "fail": totals.failed,
-            "incomplete": totals.incomplete}
+    return {"planned": totals.planned, "pass": totals.passed, "fail": totals.failed, "incomplete": totals.incomplete}
 
 
 # ---------------------------------------------------------------------------------------------- writing

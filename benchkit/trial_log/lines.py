@@ -160,7 +160,7 @@ def _is_shard(value: Any) -> bool:
     return _are_pairs([value]) and 1 <= value[0] <= value[1] <= MOST_SHARDS
 
 
-_IS_ASK = types.hex_digits(16).admits
+_IS_ASK = types.HEX_16.admits
 
 
 def _are_cases(values: Any) -> bool:
@@ -184,8 +184,7 @@ SESSION_LINE_FIELDS = (
     Field("pid", types.COUNT, "the process that wrote it"),
     Field("damage", _DAMAGE, "what this session found damaged, and goes on without"),
     Field("trace_damage", _DAMAGE, "the same of the trace beside the log, where there is one", is_left_out=True),
-    Field("shard", _SHARD, "the part of the plan that the session was given",
-          is_left_out=True),
+    Field("shard", _SHARD, "the part of the plan that the session was given", is_left_out=True),
 )
 PLAN_FIELDS = (
     Field("kit", types.TEXT, "the version of the kit"),

@@ -26,8 +26,6 @@ MOST_ATTEMPTS = 65_535
 """So that an attempt takes two bytes of memory."""
 STOP_REASONS = ("complete", "budget", "selection", "interrupted", "error")
 VERDICTS = ("pass", "fail", "incomplete")
-
-
 TRIAL_NUMBER, ATTEMPT = types.whole(1, MOST_CELLS), types.whole(1, MOST_ATTEMPTS)
 FROM_ONE = types.whole(1, MOST_INTEGER)
 NULL = types.type_of("null, as where no whole reply came", type(None), pattern="null")
