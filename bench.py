@@ -105,7 +105,7 @@ def main(argv: "list[str] | None" = None) -> int:
 def convert(options: argparse.Namespace) -> int:
     """--convert: the log as a recording, written only where it differs."""
     from benchkit.basics.texts import count_of
-    from benchkit.recordings.converting import recording_of
+    from benchkit.recordings.recording import recording_of
     from benchkit.recordings.recording import keep_recording
 
     log = log_of(options)
@@ -232,7 +232,7 @@ def show(workload: "Workload", task: "Task", cases: str, ended: "Ended") -> None
     Of a shard only what it holds of its part of the plan, and how to go on: the rest is in other logs.
     """
     from benchkit.basics.clock import Clock
-    from benchkit.recordings.converting import recording_of
+    from benchkit.recordings.recording import recording_of
     from benchkit.recordings.recording import MOST_HELD, keep_recording
     from benchkit.recordings.replay import Circumstances, judge_recording
     from benchkit.reports.run_report import report_of

@@ -143,7 +143,7 @@ def replayed(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
 def recorded(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
     """The run record of a system that was asked just now (or before, where its log has the answers)."""
     from benchkit.basics.errors import EnvironmentFailure, Unusable
-    from benchkit.recordings.converting import recording_of
+    from benchkit.recordings.recording import recording_of
     from benchkit.recordings.replay import Circumstances, judge_recording, with_measured_latency
     from benchkit.running.live import RunConfig, log_at, record_live, verdicts_of, workload_of
     from benchkit.trial_log.reader import read_log
@@ -189,7 +189,7 @@ def compare_runs(options: argparse.Namespace) -> int:
 def sides_of(options: argparse.Namespace) -> "SideBySide":
     """Base and candidate, compared as the report compares them; neither is ever written over."""
     from benchkit.basics.errors import Unusable
-    from benchkit.recordings.run_record_reading import read_run_record
+    from benchkit.recordings.run_record import read_run_record
     from benchkit.reports.comparison import side_by_side
     from benchkit.reports.run_report import report_of
 

@@ -124,7 +124,7 @@ def recordings_of(options: argparse.Namespace) -> "dict[str, Recording]":
 
 def recording_in(path: "Path", options: argparse.Namespace) -> "Recording":
     """The recording of the wanted system of a log."""
-    from benchkit.recordings.converting import recording_of
+    from benchkit.recordings.recording import recording_of
     from benchkit.trial_log.reader import read_log
 
     return recording_of(read_log(path, accept_damage=options.accept_damage), options.system)

@@ -103,7 +103,7 @@ def reports_of(paths: "Sequence[str]") -> "list[RunReport]":
     """The reports of run records, each under its file's name."""
     from pathlib import Path
 
-    from benchkit.recordings.run_record_reading import read_run_record
+    from benchkit.recordings.run_record import read_run_record
     from benchkit.reports.run_report import report_of
     return [report_of(read_run_record(Path(path)), Path(path).stem) for path in paths]
 

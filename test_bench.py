@@ -14,7 +14,7 @@ from typing import Any
 from benchkit.basics.clock import Clock
 from benchkit.recordings.recording import read_recording
 from benchkit.recordings.replay import RUN_DESCRIPTION_FIELDS
-from benchkit.recordings.run_record_reading import read_run_record
+from benchkit.recordings.run_record import read_run_record
 from benchkit.reports.comparison import side_by_side
 from benchkit.reports.documents import first_screen, text_report
 from benchkit.reports.run_report import report_of

@@ -15,11 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from benchkit.basics.values import JSON
-from benchkit.recordings.converting import recording_of
 from benchkit.recordings.digest_book import entry_of, keep_book, read_book
-from benchkit.recordings.recording import read_recording, recording_bytes
-from benchkit.recordings.run_record import RunRecord, run_record_bytes, run_record_lines
-from benchkit.recordings.run_record_reading import read_run_record
+from benchkit.recordings.recording import read_recording, recording_bytes, recording_of
+from benchkit.recordings.run_record import RunRecord, read_run_record, run_record_bytes, run_record_lines
 from benchkit.reports.comparison import side_by_side
 from benchkit.reports.documents import text_report
 from benchkit.reports.files import FORMATS

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from benchkit.basics.values import ErrorFacts, TaskName
-from benchkit.recordings.pieces import SessionFacts
+from benchkit.recordings.recording import SessionFacts
 from benchkit.recordings.run_record import Judge, Result, RunRecord
 from tests.reports_samples import case, result
 

@@ -30,15 +30,15 @@ def uneven_result(place: int, trial: int) -> Result:
     name = f"case-{place}"
     if drawn % 97 == 0:
         error = ErrorFacts(("Timeout", "NotRun", "ServerError")[drawn % 3], f"message {drawn % 5}")
-        return Result(name, trial, 1000 + trial, "incomplete", None, None, None, None, None, error, None, None, None,
-                      None, 1, 0, trial == 1)
+        return Result(name, trial, 1000 + trial, "incomplete", None, None, error, 1, 0, trial == 1, None, None,
+                      None, None, None, None, None)
     passes = drawn % 1000 < 50 * (place % 21)
     wanted, got = LABELS[place % 3], LABELS[drawn % 3]
     return Result(
         name, trial, 1000 + trial, "pass" if passes else "fail", {"parses": True, "label": passes},
-        None if passes else {"label": f"expected {wanted}, got {got}"}, f"the answer {drawn} to trial {trial}", "stop",
-        None, None, Usage(100, 10 + drawn % 7), Timings(0.01, 0.1, 0.5, 0.2, 0.0), None, drawn % 100_000 / 10_000, 1, 0,
-        trial == 1)
+        None if passes else {"label": f"expected {wanted}, got {got}"}, None, 1, 0, trial == 1, None,
+        drawn % 100_000 / 10_000, Usage(100, 10 + drawn % 7), Timings(0.01, 0.1, 0.5, 0.2, 0.0), "stop",
+        f"the answer {drawn} to trial {trial}", None)
 
 
 def steady_result(place: int, trial: int) -> Result:

@@ -42,11 +42,11 @@ class Session:
         before = self.writer.read()
         self.writer.begin(SessionLine(STARTED, None, ENVIRONMENT, 120.0, None, 1))
         if before.plan != self.plan:
-            self.writer.plan(self.plan)
+            self.writer.write(self.plan)
         for system in self.plan.systems:
             if before.settings.get(system) != self.settings:
-                self.writer.system(SystemLine(system, self.settings))
-        self.writer.loaded(LoadedLine(1.5))
+                self.writer.write(SystemLine(system, self.settings))
+        self.writer.write(LoadedLine(1.5))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -56,11 +56,11 @@ class Session:
         """Record one trial."""
         cell = Cell(system, case, trial)
         request = request_of(self.asks[case], self.settings, cell.seed)
-        self.writer.trial(TrialLine(cell, attempt, request, STARTED, outcome))
+        self.writer.write(TrialLine(cell, attempt, request, STARTED, outcome))
 
     def stop(self, reason: str) -> None:
         """End in order."""
-        self.writer.stop(StopLine(reason, ENDED))
+        self.writer.write(StopLine(reason, ENDED))
 
 
 def put_log(

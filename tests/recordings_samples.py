@@ -7,8 +7,7 @@ from pathlib import Path
 
 from benchkit.basics.json_text import request_of
 from benchkit.basics.values import JSON, Case, ErrorFacts, Failure, Outcome, Reply, TaskName, Timings, Usage
-from benchkit.recordings.pieces import SessionFacts
-from benchkit.recordings.recording import RecordedCase, RecordedTrial, Recording, not_run
+from benchkit.recordings.recording import RecordedCase, RecordedTrial, Recording, SessionFacts, not_run
 from benchkit.tasks.task import Task, load_task, prompt_of, read_cases
 
 TASK_SOURCE = '''\

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from benchkit.basics.values import JSON, ErrorFacts, TaskName, Timings, Usage
-from benchkit.recordings.pieces import SessionFacts
+from benchkit.recordings.recording import SessionFacts
 from benchkit.recordings.run_record import Judge, JudgedCase, Result, RunRecord
 
 SESSION = SessionFacts("2026-11-30T12:00:00.000Z", "test bench", {"server": "none"}, 120.0, None, 1.5, "complete")
@@ -20,13 +20,13 @@ ERRORS = {"n": ErrorFacts("NotRun", "not run: the budget ended first"), "t": Err
 def result(case: str, trial: int, mark: str) -> Result:
     """`+` passes, `-` fails by its label, any other mark ends in one of ERRORS."""
     if mark in ERRORS:
-        return Result(case, trial, 1000 + trial, "incomplete", None, None, None, None, None, ERRORS[mark], None, None,
-                      None, 120.0 if mark == "t" else None, 0 if mark == "n" else 1, 0, False)
+        return Result(case, trial, 1000 + trial, "incomplete", None, None, ERRORS[mark], 0 if mark == "n" else 1, 0,
+                      False, None, 120.0 if mark == "t" else None, None, None, None, None, None)
     passes = mark == "+"
     return Result(
         case, trial, 1000 + trial, "pass" if passes else "fail", {"parses": True, "label": passes},
-        None if passes else {"label": "expected bug, got spam"}, f"answer {trial}", "stop", None, None,
-        Usage(100, 10), Timings(0.01, 0.1, 0.5, 0.2, 0.0), None, trial / 10, 1, 0, trial == 1)
+        None if passes else {"label": "expected bug, got spam"}, None, 1, 0, trial == 1, None, trial / 10,
+        Usage(100, 10), Timings(0.01, 0.1, 0.5, 0.2, 0.0), "stop", f"answer {trial}", None)
 
 
 def case(name: str, tags: Sequence[str] = (), expected: JSON = None) -> JudgedCase:

@@ -1,15 +1,16 @@
-"""Reading fields of strangers, JSON indented from cached pieces, and the depth of JSON without parsing it."""
+"""Reading fields of strangers, and the depth of JSON without parsing it."""
 from __future__ import annotations
 
 import json
 import random
 import unittest
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from benchkit.basics import fields as types
 from benchkit.basics import json_text
 from benchkit.basics.fields import Fields
-from benchkit.basics.json_text import HOLE, form_of, indented, number_of, text_of, truth_of
 
 
 class ReadingFields(unittest.TestCase):
@@ -21,11 +22,12 @@ class ReadingFields(unittest.TestCase):
         fields = self.values
         self.assertEqual(("a", None, "a", 1, None, 0.5, 1, None, True, ("a",)), (
             fields.text("text"), fields.text_or_none("null"), fields.text_or_none("text"), fields.integer("one"),
-            fields.integer_or_none("null"), fields.seconds_or_none("half"), fields.seconds_or_none("one"),
-            fields.seconds_or_none("null"), fields.boolean("yes"), fields.texts("list")))
+            fields.integer_or_none("null"), fields.take("half", types.SECONDS_OR_NULL),
+            fields.take("one", types.SECONDS_OR_NULL), fields.take("null", types.SECONDS_OR_NULL),
+            fields.boolean("yes"), fields.texts("list")))
         self.assertEqual("a", fields.one_of("text", ("a", "b")))
         self.assertEqual(("a", "0a", 0.5, fields.values["at"]), (
-            fields.name("text"), fields.hex_digits("hash", 2), fields.seconds("half"), fields.stamp("at")))
+            fields.name("text"), fields.hex_digits("hash", 2), fields.take("half", types.SECONDS), fields.stamp("at")))
         self.assertTrue("null" in fields and "nowhere" not in fields)
         self.assertEqual(5, next(fields.inner("object").objects("inner")).integer("x"))
 
@@ -44,12 +46,12 @@ class ReadingFields(unittest.TestCase):
             (lambda: fields.integer("minus"), "top.minus is -1"),
             (lambda: fields.integer("one", least=2), "at least 2"),
             (lambda: fields.integer_or_none("nowhere"), "top.nowhere is missing"),
-            (lambda: fields.seconds_or_none("yes"), "top.yes is true, not seconds"),
-            (lambda: fields.seconds_or_none("minus"), "top.minus is -1"),
-            (lambda: fields.seconds_or_none("text"), 'top.text is "a", not seconds'),
+            (lambda: fields.take("yes", types.SECONDS_OR_NULL), "top.yes is true, not seconds"),
+            (lambda: fields.take("minus", types.SECONDS_OR_NULL), "top.minus is -1"),
+            (lambda: fields.take("text", types.SECONDS_OR_NULL), 'top.text is "a", not seconds'),
             (lambda: fields.integer("one", most=0), "top.one is 1, not a whole number of at most 0"),
-            (lambda: fields.seconds("null"), "top.null is null, not seconds of at least 0"),
-            (lambda: fields.seconds("minus"), "top.minus is -1, not seconds"),
+            (lambda: fields.take("null", types.SECONDS), "top.null is null, not seconds of at least 0"),
+            (lambda: fields.take("minus", types.SECONDS), "top.minus is -1, not seconds"),
             (lambda: fields.name("empty"), 'top.empty is "", not a text that is not empty'),
             (lambda: fields.name("nowhere"), "top.nowhere is missing"),
             (lambda: fields.hex_digits("hash", 16), 'top.hash is "0a", not 16 hex digits'),
@@ -59,6 +61,7 @@ class ReadingFields(unittest.TestCase):
             (lambda: fields.version("yes", 1), "top.yes is true, not 1, the version this kit reads"),
             (lambda: fields.version("half", 1), "top.half is 0.5, not 1, the version"),
             (lambda: fields.version("nowhere", 1), "top.nowhere is missing"),
+            (lambda: fields.version("half", 1, 2), "top.half is 0.5, not 1 or 2, the versions this kit reads"),
             (lambda: fields.boolean("one"), "top.one is 1, not true or false"),
             (lambda: fields.mapping("list"), "top.list is a list, not an object"),
             (lambda: fields.sequence("object"), "top.object is an object, not a list"),
@@ -78,8 +81,9 @@ class ReadingFields(unittest.TestCase):
 
     def test_numbers_that_cannot_be_added_up_are_refused(self) -> None:
         for number in (float("nan"), float("inf"), 1e300, 2**53):
-            for ask in (Fields.seconds, Fields.seconds_or_none, Fields.integer, Fields.integer_or_none):
-                with self.subTest(number=number, ask=ask.__name__), self.assertRaises(ValueError):
+            for ask in (partial(Fields.take, wanted=types.SECONDS), partial(Fields.take, wanted=types.SECONDS_OR_NULL),
+                        Fields.integer, Fields.integer_or_none):
+                with self.subTest(number=number, ask=str(ask)), self.assertRaises(ValueError):
                     ask(Fields({"x": number}), "x")
 
     def test_a_value_in_an_error_is_shown_never_sent(self) -> None:
@@ -87,30 +91,6 @@ class ReadingFields(unittest.TestCase):
             Fields({"x": "\x1b[2J\n" * 99}).integer("x")
         self.assertNotRegex(str(caught.exception), "[\x00-\x1f]")
         self.assertLess(len(str(caught.exception)), 150)
-
-
-class Indenting(unittest.TestCase):
-    def test_a_filled_form_is_what_json_dumps_writes(self) -> None:
-        form = form_of({"100 %s": {"a": HOLE, "b": [HOLE, 5]}, "c": HOLE}, 0)
-        filled = form % (text_of("x\n%d\u2028"), number_of(0.1), indented({"d": [1, "%s"]}, 1))
-        expected = {"100 %s": {"a": "x\n%d\u2028", "b": [0.1, 5]}, "c": {"d": [1, "%s"]}}
-        self.assertEqual(json.dumps(expected, indent=1), filled)
-
-    def test_a_form_deeper_down_is_indented_by_its_level(self) -> None:
-        self.assertEqual('{\n   "a": 1\n  }', form_of({"a": HOLE}, 2) % number_of(1))
-
-    def test_single_values_are_what_json_dumps_writes(self) -> None:
-        for value in (0, -5, 2**53, 0.1, 1e22, 1e-7, 120.0, None):
-            with self.subTest(value=value):
-                self.assertEqual(json.dumps(value), number_of(value))
-        self.assertEqual(("true", "false", "null"), (truth_of(True), truth_of(False), text_of(None)))
-
-    def test_what_is_no_json_number_is_refused(self) -> None:
-        for value in (float("nan"), float("inf")):
-            with self.subTest(value=value), self.assertRaises(ValueError):
-                number_of(value)
-            with self.subTest(value=value), self.assertRaises(ValueError):
-                indented([value])
 
 
 class MeasuringDepth(unittest.TestCase):

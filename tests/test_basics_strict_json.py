@@ -3,8 +3,21 @@ from __future__ import annotations
 
 import json
 import unittest
+from collections.abc import Iterator
 
-from benchkit.basics.json_text import MOST_DEPTH, MOST_INTEGER, mended, parse
+from benchkit.basics.json_text import (
+    MOST_DEPTH,
+    MOST_INTEGER,
+    indented,
+    lines_of_list,
+    mended,
+    on_one_line,
+    parse,
+    pieces_of_file,
+    pieces_of_list,
+    pieces_of_object,
+)
+from benchkit.basics.values import JSON
 
 
 class WhatIsRead(unittest.TestCase):
@@ -64,6 +77,60 @@ class WhatIsRefused(unittest.TestCase):
             self.assertIn(words, str(caught.exception))
             self.assertNotIn("\n", str(caught.exception))
             self.assertLess(len(str(caught.exception)), 200)
+
+
+class KeysThatStandTwice(unittest.TestCase):
+    """In a file with many objects the keys are counted; the answer is that of looking at each object."""
+
+    FILLING = '{"x": [' + ", ".join(['{"a": "{[:", "b\\\\\\":": ""}'] * 40) + "]"
+
+    def test_they_are_refused_by_name_wherever_they_stand(self) -> None:
+        for tail in (', "x": 1}', ', "y": {"k:k": 1, "k:k": 2}}', ', "y": [[{"": 1, "": 1}]]}',
+                     ', "y": {"\\u0061": 1, "a": 2}}'):
+            with self.subTest(tail=tail), self.assertRaisesRegex(ValueError, "stands twice"):
+                parse((self.FILLING + tail).encode())
+
+    def test_colons_in_texts_and_keys_count_for_nothing(self) -> None:
+        for tail in ("}", ', "y": ":"}', ', "y:": {":": "\\":"}}', ', "y": ["\\\\", ":", "", {"": ""}]}'):
+            with self.subTest(tail=tail):
+                text = self.FILLING + tail
+                self.assertEqual(json.loads(text), parse(text.encode()))
+
+    def test_what_is_no_json_keeps_its_line_and_column(self) -> None:
+        with self.assertRaisesRegex(ValueError, "it is not JSON: .* at line 1, column"):
+            parse((self.FILLING + ', "y": :}').encode())
+
+
+class WrittenForPeople(unittest.TestCase):
+    def test_a_file_has_a_line_for_each_member_and_each_element_of_a_list(self) -> None:
+        pieces = lines_of_list(iter(["1", "[2]"]), 1)
+        files: list[tuple[list[tuple[str, JSON | Iterator[str]]], str]] = [
+            ([("a", 1)], '{\n "a": 1\n}\n'),
+            ([("a", {"b": [1, "\u2028"]}), ("c", [{"d": None}, [2]]), ("e", [])],
+             '{\n "a": {"b": [1, "\\u2028"]},\n "c": [\n  {"d": null},\n  [2]\n ],\n "e": []\n}\n'),
+            ([("a", pieces), ("b", iter("57"))], '{\n "a": [\n  1,\n  [2]\n ],\n "b": 57\n}\n'),
+        ]
+        for value, text in files:
+            with self.subTest(text=text):
+                self.assertEqual(text, b"".join(pieces_of_file(value)).decode("ascii"))
+                self.assertEqual(["{", "}"], [text[0], text[-2]])
+
+    def test_pieces_of_an_object_or_a_list_are_indented_by_one_at_any_level(self) -> None:
+        values: list[dict[str, list[JSON]]] = [
+            {}, {"a": []}, {"a": [1]}, {"a \"%s\u2028": ["x", None], "b": [], "c": [2]}]
+        for value in values:
+            for level in (0, 3):
+                with self.subTest(value=value, level=level):
+                    lists = ((key, pieces_of_list(([indented(one)] for one in members), level + 1))
+                             for key, members in value.items())
+                    self.assertEqual(json.dumps(value, indent=1).replace("\n", "\n" + " " * level),
+                                     "".join(pieces_of_object(lists, level)))
+
+    def test_what_json_cannot_say_is_refused(self) -> None:
+        for value in (float("nan"), float("inf")):
+            for write in (indented, on_one_line):
+                with self.subTest(value=value, write=write.__name__), self.assertRaises(ValueError):
+                    write([value])
 
 
 if __name__ == "__main__":

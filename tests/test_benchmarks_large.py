@@ -8,7 +8,7 @@ from contextlib import redirect_stderr
 from pathlib import Path
 
 from benchkit.basics.values import Reply
-from benchkit.recordings.converting import recording_of
+from benchkit.recordings.recording import recording_of
 from benchkit.tasks.judging import judge
 from benchkit.trial_log.reader import read_log
 from benchmarks import large

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-from benchkit.recordings.converting import recording_of
+from benchkit.recordings.recording import recording_of
 from benchkit.trial_log.reader import read_log
 from tests.board_command import GATE, BoardCommand, unfolded
 from tests.boards_packs import JUDGES, put_pack

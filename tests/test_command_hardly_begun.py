@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from benchkit.basics.values import Shard
-from benchkit.recordings.converting import recording_of
+from benchkit.recordings.recording import recording_of
 from benchkit.recordings.replay import Circumstances, judge_recording
 from benchkit.reports.tally import tally_of
 from benchkit.running.plan import AllowedChanges, RemainingWork, Selection, cells_of, is_left, remaining_work, work_left

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchkit.recordings.replay import RUN_DESCRIPTION_FIELDS
-from benchkit.recordings.run_record_reading import read_run_record
+from benchkit.recordings.run_record import read_run_record
 from tests.commands import ROOT, Told, cli
 from tests.logs_samples import put_log
 from tests.recordings_samples import CASES, TASK_SOURCE, mixed_outcomes, put_cases, put_task, toy

@@ -8,9 +8,8 @@ import unittest
 from pathlib import Path
 
 from benchkit.basics.values import Outcome
-from benchkit.recordings.converting import recording_of
 from benchkit.recordings.digests import digests_of
-from benchkit.recordings.recording import keep_recording
+from benchkit.recordings.recording import keep_recording, recording_of
 from benchkit.trial_log.reader import read_log
 from tests.commands import Told, cli
 from tests.logs_samples import Session, altered, broken, put_log

@@ -216,7 +216,7 @@ class FilesThatCannotBe(WithALog):
         whole = self.recording.read_text(encoding="ascii")
         for old, new, words in (
             (self.ids[0], "dev-other", (f"it has no case {self.ids[0]}",)),
-            ('"recording": 1', '"recording": 2', ("recording is 2, not 1",)),
+            ('"recording": 2', '"recording": 3', ("recording is 3, not 1 or 2",)),
             ('"trials": 2', '"trials": 0', ("trials",)),
             ('"seed": 1001', '"seed": "x"', ("seed",)),
             ('"output": "', '"output": 7, "x": "', ("cases[0].trials[0]",)),

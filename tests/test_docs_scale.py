@@ -6,7 +6,8 @@ import re
 import unittest
 from contextlib import redirect_stdout
 
-from benchkit.trial_log.lines import MOST_CELLS, MOST_LINE_BYTES, MOST_SHARDS
+from benchkit.trial_log.lines import MOST_LINE_BYTES, MOST_SHARDS
+from benchkit.trial_log.schema import MOST_CELLS
 from benchmarks import merge_rate, simulate_fleet
 from benchmarks.measuring import ROOT
 

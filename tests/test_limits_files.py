@@ -22,8 +22,9 @@ from benchkit.basics.texts import shown_line
 from benchkit.basics.values import Shard
 from benchkit.boards.scores import read_rows
 from benchkit.disk.line_files import MOST_LINES
-from benchkit.trial_log.lines import MOST_CELLS, MOST_SHARDS, SystemLine
+from benchkit.trial_log.lines import MOST_SHARDS, SystemLine
 from benchkit.trial_log.reader import read_log
+from benchkit.trial_log.schema import MOST_CELLS
 from tests import trial_logs as logs
 from tests.costs import MB, Cost, cost_of
 from tests.workflow import Workflow

@@ -91,7 +91,7 @@ class Rebuilt(InAFolder):
         self.assertEqual(sorted(committed), sorted(first))
         for name, data in committed.items():
             with self.subTest(name=name):
-                if b'"run_record": 1' in data[:40]:
+                if b'"run_record": 2' in data[:40]:
                     files = [without_description(json.loads(one)) for one in (data, first[name], second[name])]
                     self.assertEqual(files[0], files[1])
                     self.assertEqual(files[0], files[2])

@@ -1,7 +1,6 @@
 """A log becomes a recording: every planned cell, the last attempt, and why what did not run did not run."""
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -9,8 +8,7 @@ from pathlib import Path
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.values import Reply
-from benchkit.recordings.converting import recording_of
-from benchkit.recordings.recording import Recording, recording_bytes
+from benchkit.recordings.recording import Recording, recording_bytes, recording_of
 from benchkit.recordings.replay import recording_from, reference_of
 from benchkit.trial_log.reader import read_log
 from tests.logs_samples import SYSTEM, Session, broken, put_log
@@ -135,12 +133,11 @@ class Converting(WithALog):
 class SameBytes(WithALog):
     def test_the_same_log_gives_the_same_bytes_on_any_hash_seed_and_locale(self) -> None:
         put_log(self.path, self.task, self.cases, mixed_outcomes(), "budget")
-        program = ("import sys; from pathlib import Path; from benchkit.recordings.converting import recording_of; "
-                   "from benchkit.recordings.recording import recording_bytes; "
+        program = ("import sys; from pathlib import Path; "
+                   "from benchkit.recordings.recording import recording_bytes, recording_of; "
                    "from benchkit.trial_log.reader import read_log; "
                    "sys.stdout.buffer.writelines(recording_bytes(recording_of(read_log(Path(sys.argv[1])), None)))")
         expected = b"".join(recording_bytes(self.recording()))
-        self.assertEqual(json.dumps(json.loads(expected), indent=1).encode() + b"\n", expected)
         for seed, locale in (("0", "C"), ("1", "C.UTF-8"), ("random", "tr_TR.UTF-8")):
             with self.subTest(seed=seed, locale=locale):
                 environment = {**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": locale, "PYTHONPATH": str(ROOT)}

@@ -9,12 +9,11 @@ from pathlib import Path
 from unittest.mock import patch
 
 from benchkit.basics.on_demand import OnDemand
-from benchkit.recordings import converting
-from benchkit.recordings.converting import recording_of
+from benchkit.recordings import recording as recording_module
 from benchkit.recordings.digest_book import Entry, check_log, entry_of, keep_book, read_book
 from benchkit.recordings.digest_comparison import Side, compare
 from benchkit.recordings.digests import LogDigests, digests_of
-from benchkit.recordings.recording import RecordedTrial, Recording
+from benchkit.recordings.recording import RecordedTrial, Recording, recording_of
 from benchkit.trial_log.reader import read_log
 from benchmarks.synthetic import many_cases
 from benchmarks.synthetic import put_log as put_log_of
@@ -41,7 +40,7 @@ class OnDemandOrHeld(WithALog):
 
     def both(self, path: Path) -> tuple[Recording, Recording]:
         """A log's recording, held, and read when its trials are taken."""
-        with patch.object(converting, "MOST_HELD", 0):
+        with patch.object(recording_module, "MOST_HELD", 0):
             read = recording_of(read_log(path), None)
         self.assertIsInstance(read.cases[0].trials, OnDemand)
         return recording_of(read_log(path), None), read
@@ -92,7 +91,7 @@ class Memory(unittest.TestCase):
     @classmethod
     def recording(cls, trials: int, seed: int = 1) -> Recording:
         """A log's recording, read when its trials are taken."""
-        with patch.object(converting, "MOST_HELD", 0):
+        with patch.object(recording_module, "MOST_HELD", 0):
             return recording_of(read_log(cls.folder / f"{trials}-{seed}.jsonl"), None)
 
     @classmethod

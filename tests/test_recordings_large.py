@@ -11,12 +11,18 @@ from unittest.mock import patch
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.on_demand import OnDemand
-from benchkit.recordings import converting, replay
-from benchkit.recordings.converting import recording_of
-from benchkit.recordings.recording import Recording, recording_bytes
+from benchkit.recordings import recording as recording_module
+from benchkit.recordings import replay
+from benchkit.recordings.recording import Recording, recording_bytes, recording_of
 from benchkit.recordings.replay import Circumstances, fitted, judge_recording, with_measured_latency
-from benchkit.recordings.run_record import RunRecord, keep_run_record, run_record_bytes, run_record_lines, tally_of
-from benchkit.recordings.run_record_reading import read_run_record
+from benchkit.recordings.run_record import (
+    RunRecord,
+    keep_run_record,
+    read_run_record,
+    run_record_bytes,
+    run_record_lines,
+    tally_of,
+)
 from benchkit.tasks.judging import judge
 from benchkit.trial_log.reader import read_log
 from benchmarks.synthetic import example_task, many_cases
@@ -33,7 +39,7 @@ class OnDemandOrHeld(WithALog):
         super().setUp()
         put_log(self.path, self.task, self.cases, mixed_outcomes(), "budget")
         self.held = recording_of(read_log(self.path), None)
-        with patch.object(converting, "MOST_HELD", 0):
+        with patch.object(recording_module, "MOST_HELD", 0):
             self.read = recording_of(read_log(self.path), None)
 
     def judged(self, recording: Recording, most_held: int) -> RunRecord:
@@ -146,7 +152,7 @@ class Memory(unittest.TestCase):
         path, out = folder / f"{trials}.jsonl", folder / f"{trials}-run.jsonl"
         put_log_of(path, cases, trials)
         tracemalloc.start()
-        with patch.object(converting, "MOST_HELD", 0), patch.object(replay, "MOST_HELD", 0):
+        with patch.object(recording_module, "MOST_HELD", 0), patch.object(replay, "MOST_HELD", 0):
             recording = recording_of(read_log(path), None)
             for _ in recording_bytes(recording):
                 pass

@@ -1,4 +1,4 @@
-"""The wire form of recordings and run records: the very bytes of json.dumps, read back to equal values, strictly."""
+"""The files of recordings and run records: a trial a line, read back to equal values, strictly."""
 from __future__ import annotations
 
 import copy
@@ -13,8 +13,7 @@ from typing import Any
 from benchkit.basics.errors import Unusable
 from benchkit.recordings.recording import Recording, keep_recording, read_recording, recording_bytes
 from benchkit.recordings.replay import Circumstances, judge_recording, with_measured_latency
-from benchkit.recordings.run_record import RunRecord, Totals, keep_run_record, run_record_bytes
-from benchkit.recordings.run_record_reading import read_run_record
+from benchkit.recordings.run_record import RunRecord, Totals, keep_run_record, read_run_record, run_record_bytes
 from tests.recordings_samples import mixed_outcomes, recorded, recording, reply, toy
 from tests.test_tasks_task import InAFolder
 
@@ -33,13 +32,32 @@ class WithSamples(InAFolder):
 
 
 class WritingAndReadingBack(WithSamples):
-    def test_a_recording_is_indented_as_json_dumps_does_it(self) -> None:
-        data = b"".join(recording_bytes(self.recording))
-        self.assertEqual(json.dumps(json.loads(data), indent=1) + "\n", data.decode("ascii"))
+    def test_a_recording_has_a_line_for_each_session_and_trial(self) -> None:
+        data = b"".join(recording_bytes(self.recording)).decode("ascii")
+        value = json.loads(data)
+        lines = data.splitlines()
+        self.assertEqual(value["sessions"], [json.loads(lines[9])])
+        self.assertEqual([trial for case in value["cases"] for trial in case["trials"]],
+                         [json.loads(line.removesuffix(",")) for line in lines if line.startswith('   {"trial"')])
+        self.assertEqual([f'  {{"id": "{case.id}", "ask": "{case.ask}", "trials": [' for case in self.recording.cases],
+                         [line for line in lines if line.startswith('  {"id"')])
+        self.assertEqual(["{", ' "recording": 2,', ' "kit": "1.0.0",'], lines[:3])
 
-    def test_a_run_record_is_indented_as_json_dumps_does_it(self) -> None:
-        data = b"".join(run_record_bytes(with_measured_latency(self.record)))
-        self.assertEqual(json.dumps(json.loads(data), indent=1) + "\n", data.decode("ascii"))
+    def test_a_run_record_has_a_line_for_each_session_case_and_result(self) -> None:
+        data = b"".join(run_record_bytes(with_measured_latency(self.record))).decode("ascii")
+        value, lines = json.loads(data), data.splitlines()
+        for name in ("sessions", "cases", "results"):
+            first = lines.index(f' "{name}": [') + 1
+            self.assertEqual(value[name], [json.loads(line.removesuffix(","))
+                                           for line in lines[first:first + len(value[name])]])
+            self.assertIn(lines[first + len(value[name])], (" ],", " ]"))
+        self.assertEqual(["{", ' "run_record": 2,'], lines[:2])
+        self.assertEqual([' "totals": {"planned": 8, "pass": 2, "fail": 2, "incomplete": 4}', "}"], lines[-2:])
+
+    def test_of_a_reply_the_texts_of_strangers_stand_last(self) -> None:
+        for data in (recording_bytes(self.recording), run_record_bytes(self.record)):
+            line = next(line for line in b"".join(data).splitlines() if b"</script>" in line)
+            self.assertEqual(["finish", "output", "reasoning"], [*json.loads(line.removesuffix(b","))][-3:])
 
     def test_a_recording_is_read_back_to_an_equal_one(self) -> None:
         path = self.folder / "recording.json"
@@ -99,7 +117,7 @@ class ReadingStrangers(WithSamples):
             return lambda value: value["cases"][0]["trials"][number]
 
         self.refusals(b"".join(recording_bytes(self.recording)), read_recording, [
-            (lambda v: v.update(recording=2), "recording is 2, not 1"),
+            (lambda v: v.update(recording=3), "recording is 3, not 1 or 2, the versions this kit reads"),
             (lambda v: v.pop("recording"), "recording is missing"),
             (lambda v: v.pop("kit"), "kit is missing"),
             (lambda v: v.update(more=1), "more is no field that is known"),
@@ -137,7 +155,7 @@ class ReadingStrangers(WithSamples):
             return lambda value: value["results"][number]
 
         self.refusals(b"".join(run_record_bytes(self.record)), read_run_record, [
-            (lambda v: v.update(run_record="1"), 'run_record is "1", not 1'),
+            (lambda v: v.update(run_record="1"), 'run_record is "1", not 1 or 2'),
             (lambda v: v.pop("environment"), "environment is missing"),
             (lambda v: v["judge"].update(task_sha256="0" * 63), "judge.task_sha256"),
             (lambda v: v["cases"][0].update(tags=[1]), "cases[0].tags"),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchkit.pages.marks import Tone
-from benchkit.recordings.run_record_reading import read_run_record
+from benchkit.recordings.run_record import read_run_record
 from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import COMMENT, as_markdown
 from benchkit.render.as_text import as_text

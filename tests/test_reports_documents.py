@@ -10,7 +10,7 @@ from itertools import product
 
 from benchkit import VERSION
 from benchkit.basics.values import ErrorFacts, Usage
-from benchkit.recordings.pieces import SessionFacts
+from benchkit.recordings.recording import SessionFacts
 from benchkit.recordings.run_record import RunRecord
 from benchkit.render.as_markdown import COMMENT
 from benchkit.render.columns import WIDTH, width_of

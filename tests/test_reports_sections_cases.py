@@ -12,8 +12,7 @@ from unittest.mock import patch
 
 from benchkit.basics.values import JSON, ErrorFacts
 from benchkit.pages.escaping import html_text
-from benchkit.recordings.run_record import Result, RunRecord
-from benchkit.recordings.run_record_reading import read_run_record
+from benchkit.recordings.run_record import Result, RunRecord, read_run_record
 from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import COMMENT, as_markdown
 from benchkit.render.as_text import as_text

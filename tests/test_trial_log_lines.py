@@ -161,7 +161,7 @@ class WrongFields(unittest.TestCase):
                 lines.place_of({"session": session, "n": n})
 
 
-class TheGlance(unittest.TestCase):
+class TheFastScan(unittest.TestCase):
     """The short way through a trial line must say what the long way says, or nothing."""
 
     def long_way(self, data: bytes) -> ScannedTrial | None:

@@ -11,8 +11,7 @@ from unittest import mock
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.values import JSON, Cell, Outcome, Shard
-from benchkit.recordings.converting import recording_of
-from benchkit.recordings.recording import Recording
+from benchkit.recordings.recording import Recording, recording_of
 from benchkit.running.plan import cells_of
 from benchkit.trial_log import merging
 from benchkit.trial_log.lines import Damage, PlanLine, StopLine, SystemLine

@@ -47,19 +47,19 @@ def run(
     plan, called = plan or plan_line(), []
     with LogWriter.open(path, accept_damage=accept_damage, calls=calls) as writer:
         log = writer.begin(session_line())
-        writer.plan(plan)
-        writer.system(SystemLine(SYSTEM, SETTINGS))
+        writer.write(plan)
+        writer.write(SystemLine(SYSTEM, SETTINGS))
         log = writer.read() if log.has_unplanned else log
-        writer.loaded(LoadedLine(1.0))
+        writer.write(LoadedLine(1.0))
         for trial in range(1, plan.trials + 1):
             for case in plan.cases:
                 cell = Cell(SYSTEM, case.id, trial)
                 if not log.is_recorded(cell):
                     called.append(cell)
-                    writer.trial(trial_line(case.id, trial, attempt=log.attempts(cell) + 1))
+                    writer.write(trial_line(case.id, trial, attempt=log.attempts(cell) + 1))
                     if told is not None:
                         told.append(cell)
-        writer.stop(StopLine("complete", STAMP))
+        writer.write(StopLine("complete", STAMP))
     return called
 
 
@@ -87,13 +87,13 @@ class ARun(InAFolder):
     def test_it_writes_the_lines_one_after_the_other(self) -> None:
         with LogWriter.open(self.path, session=SESSION_A, calls=NO_SYNC) as writer:
             writer.begin(session_line())
-            writer.plan(plan_line())
-            writer.system(SystemLine(SYSTEM, SETTINGS))
-            writer.loaded(LoadedLine(3.5, 4096))
+            writer.write(plan_line())
+            writer.write(SystemLine(SYSTEM, SETTINGS))
+            writer.write(LoadedLine(3.5, 4096))
             for trial in (1, 2):
                 for case in CASES:
-                    writer.trial(trial_line(case, trial))
-            writer.stop(StopLine("complete", STAMP))
+                    writer.write(trial_line(case, trial))
+            writer.write(StopLine("complete", STAMP))
         self.assertEqual(self.path.read_bytes(), bytes(complete()))
 
     def test_opening_writes_nothing_and_an_empty_log_is_as_none(self) -> None:
@@ -130,7 +130,7 @@ class ARun(InAFolder):
     def test_a_session_is_begun_once_and_first(self) -> None:
         writer = self.opened()
         with self.assertRaises(RuntimeError):
-            writer.plan(plan_line())
+            writer.write(plan_line())
         writer.begin(session_line())
         with self.assertRaises(RuntimeError):
             writer.begin(session_line())
@@ -138,7 +138,7 @@ class ARun(InAFolder):
     def test_a_line_that_no_reader_would_take_is_not_written(self) -> None:
         writer = self.opened()
         writer.begin(session_line())
-        writer.plan(plan_line())
+        writer.write(plan_line())
         before = self.path.read_bytes()
         bad: Sequence[TrialLine] = (
             trial_line(outcome=Reply("\ud800")), trial_line(outcome=Reply("x", latency_s=-1.0)),
@@ -146,12 +146,12 @@ class ARun(InAFolder):
             trial_line(outcome=Reply("x", retries=-1)))
         for line in bad:
             with self.subTest(line), self.assertRaises(ValueError):
-                writer.trial(line)
+                writer.write(line)
         with self.assertRaises(ValueError):
-            writer.stop(StopLine("tired", STAMP))
-        self.refused(Unusable, lambda: writer.trial(trial_line(outcome=Reply("x" * log_lines.MOST_LINE_BYTES))))
+            writer.write(StopLine("tired", STAMP))
+        self.refused(Unusable, lambda: writer.write(trial_line(outcome=Reply("x" * log_lines.MOST_LINE_BYTES))))
         self.assertEqual(self.path.read_bytes(), before)
-        writer.trial(trial_line())
+        writer.write(trial_line())
         self.assertEqual(len(list(read_log(self.path).lines_that_count())), 3)
 
 
@@ -264,10 +264,10 @@ class FailingDisks(InAFolder):
         disk, told = CrashingDisk(self.path), list[Cell]()
         with LogWriter.open(self.path, calls=disk.calls()) as writer:
             writer.begin(session_line())
-            writer.plan(plan_line())
-            writer.system(SystemLine(SYSTEM, SETTINGS))
+            writer.write(plan_line())
+            writer.write(SystemLine(SYSTEM, SETTINGS))
             for case in CASES:
-                writer.trial(trial_line(case))
+                writer.write(trial_line(case))
                 told.append(Cell(SYSTEM, case, 1))
                 copy = self.path.with_name("after-a-power-cut")
                 copy.write_bytes(disk.kept)
@@ -315,24 +315,24 @@ class FailingDisks(InAFolder):
         writer = self.opened(disk.calls())
         writer.begin(session_line())
         disk.sync_fails = 1
-        self.refused(EnvironmentFailure, lambda: writer.plan(plan_line()))
+        self.refused(EnvironmentFailure, lambda: writer.write(plan_line()))
         self.assertTrue(writer.has_failed)
         before = self.path.read_bytes()
-        self.refused(EnvironmentFailure, lambda: writer.stop(StopLine("error", STAMP)))
+        self.refused(EnvironmentFailure, lambda: writer.write(StopLine("error", STAMP)))
         self.assertEqual(self.path.read_bytes(), before)
 
     def test_a_log_that_vanishes_under_the_writer_ends_the_run(self) -> None:
         writer = self.opened()
         writer.begin(session_line())
         self.path.unlink()
-        self.assertIn("removed or replaced", self.refused(EnvironmentFailure, lambda: writer.plan(plan_line())))
+        self.assertIn("removed or replaced", self.refused(EnvironmentFailure, lambda: writer.write(plan_line())))
         self.assertFalse(self.path.exists())
 
 
 HOLD = ("import sys\nfrom tests.trial_logs import session_line, plan_line\n"
         "from benchkit.trial_log.writer import LogWriter\n"
         "writer = LogWriter.open(sys.argv[1]); writer.begin(session_line(4242)); print('held', flush=True)\n"
-        "sys.stdin.readline(); writer.plan(plan_line()); print('unhurt', flush=True)\n")
+        "sys.stdin.readline(); writer.write(plan_line()); print('unhurt', flush=True)\n")
 
 
 class CountingDisk(CrashingDisk):
@@ -355,8 +355,8 @@ class SeveralTogether(InAFolder):
     def begun(self, disk: CrashingDisk) -> LogWriter:
         writer = self.opened(disk.calls())
         writer.begin(session_line())
-        writer.plan(plan_line())
-        writer.system(SystemLine(SYSTEM, SETTINGS))
+        writer.write(plan_line())
+        writer.write(SystemLine(SYSTEM, SETTINGS))
         return writer
 
     def kept(self, disk: CrashingDisk) -> set[Cell]:
@@ -371,7 +371,7 @@ class SeveralTogether(InAFolder):
         disk.made.clear()
         with writer.together():
             for case in CASES:
-                writer.trial(trial_line(case))
+                writer.write(trial_line(case))
             self.assertEqual((before, []), (self.path.stat().st_size, disk.made))
         self.assertEqual([self.path.stat().st_size - before, "sync"], disk.made)
         self.assertEqual({Cell(SYSTEM, case, 1) for case in CASES}, self.kept(disk))
@@ -380,27 +380,27 @@ class SeveralTogether(InAFolder):
         with LogWriter.open(self.path, session=SESSION_A, calls=NO_SYNC) as writer:
             writer.begin(session_line())
             with writer.together():
-                writer.plan(plan_line())
-                writer.system(SystemLine(SYSTEM, SETTINGS))
+                writer.write(plan_line())
+                writer.write(SystemLine(SYSTEM, SETTINGS))
             with writer.together():
-                writer.loaded(LoadedLine(3.5, 4096))
+                writer.write(LoadedLine(3.5, 4096))
             for trial in (1, 2):
                 with writer.together():
                     for case in CASES:
-                        writer.trial(trial_line(case, trial))
+                        writer.write(trial_line(case, trial))
             with writer.together():
                 """Nothing."""
-            writer.stop(StopLine("complete", STAMP))
+            writer.write(StopLine("complete", STAMP))
         self.assertEqual(self.path.read_bytes(), bytes(complete()))
 
     def test_those_before_an_error_are_kept(self) -> None:
         disk = CrashingDisk(self.path)
         writer = self.begun(disk)
         with self.assertRaises(ValueError), writer.together():
-            writer.trial(trial_line(CASES[0]))
-            writer.trial(trial_line(CASES[1], outcome=Reply("\ud800")))
+            writer.write(trial_line(CASES[0]))
+            writer.write(trial_line(CASES[1], outcome=Reply("\ud800")))
         self.assertEqual({Cell(SYSTEM, CASES[0], 1)}, self.kept(disk))
-        writer.trial(trial_line(CASES[2]))
+        writer.write(trial_line(CASES[2]))
         self.assertEqual(2, len(self.kept(disk)))
 
     def test_a_sync_that_fails_is_told_of_all_of_them(self) -> None:
@@ -409,7 +409,7 @@ class SeveralTogether(InAFolder):
         disk.sync_fails = 1
         with self.assertRaises(EnvironmentFailure), writer.together():
             for case in CASES:
-                writer.trial(trial_line(case))
+                writer.write(trial_line(case))
         self.assertTrue(writer.has_failed)
         self.assertEqual(set(), self.kept(disk))
 

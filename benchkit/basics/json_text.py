@@ -1,10 +1,7 @@
-"""JSON both ways: strangers' JSON in one right reading, canonical JSON and its digests, and indented JSON at speed.
+"""JSON both ways: strangers' JSON in one right reading, canonical JSON and its digests, and JSON for people.
 
-Canonical: sorted keys, no spaces, ASCII; it is what every hash is taken of. Indented: as `json.dumps(value, indent=1)`
-writes it, byte by byte, but fast enough for a million trials.
-
-`json.dumps` with an indent is pure Python in 3.11 and 3.12, and takes five times as long as without. Here the
-text around the values of a shape is made once, and only the values are encoded.
+Canonical: sorted keys, no spaces, ASCII; it is what every hash is taken of. For people: files of any size, a
+line for each member and each element of a list, and whole values indented by 1.
 """
 from __future__ import annotations
 
@@ -231,9 +228,6 @@ def is_whole(line: bytes) -> bool:
     return len(body) > 0 and closing == b',"sum":"' + sha256_hex(body)[:16].encode("ascii") + b'"}'
 
 
-HOLE = "%s"
-"""Stands in a shape wherever a value comes later."""
-
 _encode = json.JSONEncoder(allow_nan=False).encode
 
 
@@ -242,49 +236,39 @@ def text_of(value: str | None) -> str:
     return "null" if value is None else _encode(value)
 
 
-def number_of(value: float | None) -> str:
-    """The text of a number, or null; raises ValueError for NaN and infinities."""
-    if value is None:
-        return "null"
-    if not math.isfinite(value):
-        raise ValueError(f"{value} is not a JSON number")
-    return repr(value)
-
-
-def truth_of(value: bool) -> str:
-    """The text of true or false."""
-    return "true" if value else "false"
-
-
-def indented(value: JSON, level: int = 0) -> str:
-    """A whole value, its lines after the first indented by `level` more. Raises ValueError for NaN."""
-    text = json.dumps(value, indent=1, allow_nan=False)
-    return text.replace("\n", "\n" + " " * level) if level else text
-
-
 def on_one_line(value: JSON) -> str:
-    """A whole value on one line, without spaces, keys in their order. Raises ValueError for NaN."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    """A whole value on one line, keys in their order. Raises ValueError for NaN."""
+    return _encode(value)
 
 
-def form_of(shape: JSON, level: int) -> str:
-    """The text of a shape with a `%s` for each HOLE, to be filled by `form % (text, ...)`.
-
-    Every other `%` is doubled. A value put in at depth d of the shape is itself `indented(value, level + d)`.
-    """
-    return _with_holes(indented(shape, level))
+def indented(value: JSON) -> str:
+    """A whole value, indented by 1. Raises ValueError for NaN."""
+    return json.dumps(value, indent=1, allow_nan=False)
 
 
-def line_form_of(shape: JSON) -> str:
-    """The same on one line."""
-    return _with_holes(on_one_line(shape))
+def pieces_of_file(members: Iterable[tuple[str, JSON | Iterator[str]]]) -> Iterator[bytes]:
+    """A file of one object: a member a line, and of a list an element a line; an iterator is the pieces of a value."""
+    def pieces_of(value: JSON | Iterator[str]) -> Iterable[str]:
+        if isinstance(value, Iterator):
+            return value
+        return lines_of_list(map(_encode, value), 1) if isinstance(value, list) else [_encode(value)]
+
+    for piece in pieces_of_object((name, pieces_of(value)) for name, value in members):
+        yield piece.encode("ascii")
+    yield b"\n"
+
+
+def lines_of_list(texts: Iterable[str], level: int) -> Iterator[str]:
+    """The text of a list, indented by `level` more: a line for each of these texts of elements, a piece a line."""
+    before, indent = "[", "\n" + " " * (level + 1)
+    for text in texts:
+        yield f"{before}{indent}{text}"
+        before = ","
+    yield "[]" if before == "[" else f"\n{' ' * level}]"
 
 
 def pieces_of_object(members: Iterable[tuple[str, Iterable[str]]], level: int = 0) -> Iterator[str]:
-    """`indented(value, level)` of an object, piece by piece: each member is a key and the pieces of its value.
-
-    These are indented by one level more.
-    """
+    """An object, a member a line, indented by `level` more: each is a key and the pieces of its value."""
     return _pieces("{}", ((text_of(key) + ": ", value) for key, value in members), level)
 
 
@@ -300,7 +284,3 @@ def _pieces(brackets: str, members: Iterable[tuple[str, Iterable[str]]], level: 
         yield from value
         before = ","
     yield brackets if before != "," else "\n" + " " * level + brackets[1]
-
-
-def _with_holes(text: str) -> str:
-    return text.replace("%", "%%").replace(f'"%{HOLE}"', HOLE)

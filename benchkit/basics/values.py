@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 JSON: TypeAlias = bool | int | float | str | Sequence["JSON"] | Mapping[str, "JSON"] | None
 Message: TypeAlias = Mapping[str, str]
@@ -144,6 +144,8 @@ class Failure:
     latency_s: float | None = None
     retries: int = 0
     waited_s: float = 0.0
+    usage: ClassVar[None] = None
+    timings: ClassVar[None] = None
 
 
 Outcome: TypeAlias = Reply | Failure

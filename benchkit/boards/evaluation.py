@@ -18,7 +18,7 @@ from benchkit.boards.scores import RowError, ScoreRow, UnjudgedError, value_of
 from benchkit.boards.trace_check import CountedTrial
 from benchkit.boards.trace_events import SegmentKey, steps_in
 from benchkit.boards.trace_file import FoundDamage, TraceReader, trace_damage_named_by
-from benchkit.recordings.converting import why_not_run
+from benchkit.recordings.recording import why_not_run
 from benchkit.running.plan import cells_of
 from benchkit.tasks.task import case_sha256
 from benchkit.trial_log.lines import TrialLine

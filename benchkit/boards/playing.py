@@ -18,7 +18,7 @@ from benchkit.boards.trace_events import ATTEMPT, CALL, END, ERROR, MESSAGE, RES
 from benchkit.boards.usage import bill_of
 from benchkit.systems.guarding import answered
 from benchkit.systems.system import Loaded, System
-from benchkit.trial_log.parts import fields_of_timings, fields_of_usage, rounded
+from benchkit.trial_log.schema import LOG_TIMINGS, USAGE, rounded
 
 
 class Trace(Protocol):
@@ -179,5 +179,5 @@ def message_data(reply: Reply, request: str | None) -> dict[str, JSON]:
     """The `data` of an assistant/message; `request` is None for an example that stands in the prompt."""
     return {
         "text": reply.output, "request": request, "finish": reply.finish, "reasoning": reply.reasoning,
-        "usage": fields_of_usage(reply.usage), "timings": fields_of_timings(reply.timings),
+        "usage": USAGE.fields_of(reply.usage), "timings": LOG_TIMINGS.fields_of(reply.timings),
         "latency_s": rounded(reply.latency_s), "retries": reply.retries, "waited_s": rounded(reply.waited_s)}

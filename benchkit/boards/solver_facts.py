@@ -16,8 +16,7 @@ from benchkit.boards.scores import RowError, ScoreRow
 from benchkit.boards.standings import Standing
 from benchkit.boards.trace_check import CountedTrial
 from benchkit.boards.usage import NOTHING_USED, TokenUse
-from benchkit.recordings.converting import session_facts
-from benchkit.recordings.pieces import SessionFacts
+from benchkit.recordings.recording import SessionFacts, session_facts
 from benchkit.reports.speed import LatencyColumn, LatencyCount, TokenCount
 from benchkit.statistics.estimators import figure
 from benchkit.trial_log.reader import TrialLog

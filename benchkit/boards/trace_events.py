@@ -18,8 +18,7 @@ from benchkit.basics.json_text import close_line
 from benchkit.basics.values import JSON, Cell, ErrorFacts, Failure, Message, Outcome, Reply, Timings, Usage
 from benchkit.boards.game import PromptState, observations_in
 from benchkit.boards.pack import GEOMETRIES, Step
-from benchkit.trial_log.lines import MOST_ATTEMPTS, MOST_CELLS
-from benchkit.trial_log.parts import timings_of, usage_of
+from benchkit.trial_log.schema import LOG_TIMINGS, LOG_USAGE, MOST_ATTEMPTS, MOST_CELLS
 
 EVENT_START = b'{"attempt":'
 """So every event begins, and with it every trace: keys are sorted."""
@@ -229,9 +228,11 @@ def _is_of_request(event: TraceEvent) -> bool:
 
 
 def _outcome(event: TraceEvent) -> Outcome:
-    data, fields = event.data, Fields(event.data, "data")
+    data = event.data
     if event.type == ATTEMPT:
         facts = ErrorFacts(data["error"], data["message"], data["text"])
         return Failure(facts, data["latency_s"], data["retries"], data["waited_s"])
-    return Reply(data["text"], data["finish"], data["reasoning"], usage_of(fields.inner("usage")),
-                 timings_of(fields.inner("timings")), data["latency_s"], data["retries"], data["waited_s"])
+    usage = LOG_USAGE.value_of(data["usage"], "data.usage")
+    timings = LOG_TIMINGS.value_of(data["timings"], "data.timings")
+    return Reply(data["text"], data["finish"], data["reasoning"], usage, timings, data["latency_s"], data["retries"],
+                 data["waited_s"])

@@ -40,7 +40,7 @@ from benchkit.boards.trace_events import (
 from benchkit.boards.trace_file import Segment
 from benchkit.boards.usage import Bill, bill_of
 from benchkit.trial_log.lines import TrialLine
-from benchkit.trial_log.parts import fields_of_timings, fields_of_usage
+from benchkit.trial_log.schema import LOG_TIMINGS, USAGE
 
 LINES = "every line is whole, or its damage is named"
 SEGMENTS = "each trial line has one closed segment"
@@ -92,8 +92,8 @@ def _digest(text: str | None) -> str:
 
 def _bill_digest(bill: Bill, is_failure: bool) -> str:
     # the line of an error has no usage and no timings, whatever its earlier steps took
-    usage = None if is_failure else fields_of_usage(bill.usage)
-    timings = None if is_failure else fields_of_timings(bill.timings)
+    usage = None if is_failure else USAGE.fields_of(bill.usage)
+    timings = None if is_failure else LOG_TIMINGS.fields_of(bill.timings)
     return short_digest([usage, timings, bill.latency_s, bill.retries, bill.waited_s])
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 
 from benchkit.basics.fields import Fields
 from benchkit.basics.values import JSON, Outcome, Reply, Timings, Usage
-from benchkit.trial_log.parts import rounded
+from benchkit.trial_log.schema import rounded
 
 CACHE_ONLY, NOT_REPORTED, NO_REPLY = "absent:cache_only", "absent:not_reported", "absent:no_reply"
 

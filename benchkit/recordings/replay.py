@@ -13,8 +13,15 @@ from benchkit.basics.texts import cases_named, count_of, shown_line
 from benchkit.basics.values import JSON, Case, Reply
 from benchkit.disk.file_kinds import Kind, beginning, kind_in
 from benchkit.disk.machine import environment
-from benchkit.recordings.converting import recording_of
-from benchkit.recordings.recording import MOST_HELD, RecordedCase, RecordedTrial, Recording, log_beside, read_recording
+from benchkit.recordings.recording import (
+    MOST_HELD,
+    RecordedCase,
+    RecordedTrial,
+    Recording,
+    log_beside,
+    read_recording,
+    recording_of,
+)
 from benchkit.recordings.run_record import Judge, JudgedCase, Result, RunRecord
 from benchkit.tasks.judging import Judgement, judge
 from benchkit.tasks.task import Task, case_sha256, prompt_of
@@ -84,30 +91,24 @@ def _judged_case(recorded: RecordedCase, case: Case) -> JudgedCase:
 def _results(trials: Iterable[RecordedTrial], case: Case, task: Task) -> Iterator[Result]:
     judged: dict[str, Judgement] = {}
     for trial in trials:
-        if isinstance(trial.outcome, Reply):
-            output = trial.outcome.output
-            if output not in judged:
+        outcome = trial.outcome
+        if isinstance(outcome, Reply):
+            if outcome.output not in judged:
                 if len(judged) == MOST_REMEMBERED:
                     judged.clear()
-                judged[output] = judge(task, case, output)
-            yield _judged_result(case.id, trial, trial.outcome, judged[output])
+                judged[outcome.output] = judge(task, case, outcome.output)
+            yield _result(case.id, trial, judged[outcome.output], outcome)
         else:
-            yield _unjudged_result(case.id, trial)
+            yield _result(case.id, trial, Judgement("incomplete", None, None, outcome.error), None)
 
 
-def _judged_result(case: str, trial: RecordedTrial, reply: Reply, judgement: Judgement) -> Result:
-    return Result(
-        case, trial.trial, trial.seed, judgement.verdict, judgement.checks, judgement.explain, reply.output,
-        reply.finish, reply.reasoning, judgement.error, reply.usage, reply.timings, None, reply.latency_s,
-        trial.attempts, reply.retries, trial.cold, trial.slept_s)
-
-
-def _unjudged_result(case: str, trial: RecordedTrial) -> Result:
+def _result(case: str, trial: RecordedTrial, judgement: Judgement, reply: Reply | None) -> Result:
+    finish, output, reasoning = (reply.finish, reply.output, reply.reasoning) if reply else (None, None, None)
     outcome = trial.outcome
-    assert not isinstance(outcome, Reply)
     return Result(
-        case, trial.trial, trial.seed, "incomplete", None, None, None, None, None, outcome.error, None, None,
-        None, outcome.latency_s, trial.attempts, outcome.retries, trial.cold, trial.slept_s)
+        case, trial.trial, trial.seed, judgement.verdict, judgement.checks, judgement.explain, judgement.error,
+        trial.attempts, outcome.retries, trial.cold, None, outcome.latency_s, outcome.usage, outcome.timings,
+        finish, output, reasoning, trial.slept_s)
 
 
 REPLAY = "replay:"

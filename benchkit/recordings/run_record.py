@@ -1,24 +1,25 @@
-"""A run record: a recording judged over its cases; and writing it, as one JSON value or one result a line.
-
-Both hold the same; lines can be read one by one, which is what a large run needs. Totals stand in the first only:
-they follow from the results.
-"""
+"""A run record: a recording judged over its cases; written and read as one JSON value, or as one result a line."""
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from benchkit.basics.json_text import HOLE, form_of, indented, line_form_of, number_of, on_one_line, text_of, truth_of
+from benchkit.basics import fields as types
+from benchkit.basics import json_text
+from benchkit.basics.command import shell_word
+from benchkit.basics.errors import Unusable
+from benchkit.basics.fields import Fields
+from benchkit.basics.json_text import lines_of_list, on_one_line, pieces_of_file
+from benchkit.basics.on_demand import OnDemand
+from benchkit.basics.texts import count_of
 from benchkit.basics.values import JSON, ErrorFacts, TaskName, Timings, Usage
-from benchkit.disk.whole_files import refuse_other, write_whole
-from benchkit.recordings import pieces
-from benchkit.recordings.pieces import SessionFacts
-from benchkit.trial_log.parts import fields_of_task_name
-
-VERDICTS = ("pass", "fail", "incomplete")
+from benchkit.disk.file_kinds import Kind, refuse_another_kind
+from benchkit.disk.line_files import LineFile
+from benchkit.disk.whole_files import read_json, refuse_other, write_whole
+from benchkit.recordings.recording import HEAD_FIELDS, SESSIONS_FIELD, SessionFacts, check_unique
+from benchkit.trial_log.schema import RESULT, VERDICTS, Field, Table, check_seed, inner, list_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +59,17 @@ class Result:
     verdict: str
     checks: Mapping[str, bool] | None
     explain: Mapping[str, str] | None
-    output: str | None
-    finish: str | None
-    reasoning: str | None
     error: ErrorFacts | None
-    usage: Usage | None
-    timings: Timings | None
-    latency_s: float | None
-    recorded_latency_s: float | None
     attempts: int
     retries: int
     cold: bool
+    latency_s: float | None
+    recorded_latency_s: float | None
+    usage: Usage | None
+    timings: Timings | None
+    finish: str | None
+    output: str | None
+    reasoning: str | None
     slept_s: float | None = None
 
 
@@ -158,36 +159,58 @@ class RunRecord:
         return self.results[place * self.trials:(place + 1) * self.trials]
 
 
-RUN_RECORD_VERSION = 1
+# ---------------------------------------------------------------------------------------------- fields
+
+RUN_RECORD_VERSION = 2
+"""Version 1 said the same, indented, a value a line; it is read as this one is."""
 LINES = ".jsonl"
 """How the name of a run record of lines ends."""
-RESULT_FIELDS = (
-    "case", "trial", "seed", "verdict", "checks", "explain", "output", "finish", "reasoning", "error",
-    "usage", "timings", "latency_s", "recorded_latency_s", "attempts", "retries", "cold")
-_RESULT: Mapping[str, JSON] = dict.fromkeys(RESULT_FIELDS, HOLE)
-_SLEPT_RESULT: Mapping[str, JSON] = {**_RESULT, "slept_s": HOLE}
+JUDGE_FIELDS = (
+    Field("name", types.TEXT, "what the task that judged calls itself"),
+    Field("version", types.TEXT, "its version, as it says"),
+    Field("task_sha256", types.HEX_64, "of the text of its module"),
+)
+CASE_FIELDS = (
+    Field("id", types.TEXT, "of the case"),
+    Field("ask", types.HEX_16, "what was asked, whoever answers"),
+    Field("sha256", types.HEX_64, "of the canonical {id, input, expected, tags}"),
+    Field("input", types.ANYTHING, "as the task wants it"),
+    Field("expected", types.ANYTHING, "the label"),
+    Field("tags", types.TEXTS, "of the case"),
+)
+RECORD_FIELDS = (
+    *HEAD_FIELDS,
+    Field("judge", inner(Table(Judge, JUDGE_FIELDS)), "who judged"),
+    Field("started_at", types.STAMP, "when it was judged"),
+    Field("environment", types.OBJECT, "Python and platform where it was judged"),
+    SESSIONS_FIELD,
+    Field("cases", list_of(Table(JudgedCase, CASE_FIELDS)), "the cases in order, a line a case"),
+)
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """The forms of a result and of its parts; lines of a part are indented by `inner_level` (0: it is on one line)."""
+def _check_result(result: Result, place: str) -> None:
+    check_seed(result.trial, result.seed, place)
+    if result.verdict == "incomplete":
+        if result.error is None or result.checks is not None:
+            raise ValueError(f"{place} is incomplete, so it needs an error and no checks")
+        if result.output is not None and result.error.type != "CheckError":
+            raise ValueError(f"{place} has both an output and a {result.error.type}")
+    elif result.checks is None or result.output is None or result.error is not None:
+        raise ValueError(f"{place} is a {result.verdict}, so it needs an output, checks and no error")
+    elif all(result.checks.values()) != (result.verdict == "pass"):
+        raise ValueError(f"{place}.verdict does not follow from its checks")
 
-    result: str
-    slept_result: str
-    usage: str
-    asked_usage: str
-    timings: str
-    error: str
-    inner_level: int
+
+_HEAD = Table(lambda **head: RunRecord(results=(), **head), RECORD_FIELDS, is_exact=False)
+_RESULT = Table(Result, RESULT, rule=_check_result)
 
 
-_INDENTED = _Layout(form_of(_RESULT, 2), form_of(_SLEPT_RESULT, 2), form_of(pieces.USAGE_SHAPE, 3),
-                    form_of(pieces.ASKED_USAGE_SHAPE, 3), form_of(pieces.TIMINGS_SHAPE, 3),
-                    form_of(pieces.ERROR_SHAPE, 3), 3)
-_ON_A_LINE = _Layout(line_form_of(_RESULT), line_form_of(_SLEPT_RESULT), line_form_of(pieces.USAGE_SHAPE),
-                     line_form_of(pieces.ASKED_USAGE_SHAPE), line_form_of(pieces.TIMINGS_SHAPE),
-                     line_form_of(pieces.ERROR_SHAPE), 0)
+def totals_fields(totals: Totals) -> dict[str, JSON]:
+    """The wire form of totals."""
+    return {"planned": totals.planned, "pass": totals.passed, "fail": totals.failed, "incomplete": totals.incomplete}
 
+
+# ---------------------------------------------------------------------------------------------- writing
 
 def keep_run_record(path: Path, record: RunRecord) -> Tally:
     """Write the file, whole or not at all, in the layout that its name asks for; the results are taken once.
@@ -202,74 +225,127 @@ def keep_run_record(path: Path, record: RunRecord) -> Tally:
 
 
 def run_record_bytes(record: RunRecord, counting: Counting | None = None) -> Iterator[bytes]:
-    """The file, result by result: indented by 1, ASCII, final newline; equal for equal records, anywhere."""
+    """The file: a field, a session, a case and a result a line, ASCII; equal for equal records, anywhere."""
     counting = counting or Counting()
-    yield (indented(_head(record)).removesuffix("\n}") + ',\n "results": [').encode("ascii")
-    for number, result in enumerate(record.results):
-        counting.take(result)
-        yield ((",\n  " if number else "\n  ") + _result_text(result, _INDENTED)).encode("ascii")
-    yield ("\n ],\n \"totals\": " + indented(totals_fields(counting.tally.totals), 1) + "\n}\n").encode("ascii")
+    results = lines_of_list(_result_texts(record, counting), 1)
+    # the totals are known when the results are written
+    totals = (on_one_line(totals_fields(one.tally.totals)) for one in (counting,))
+    return pieces_of_file([*_head(record).items(), ("results", results), ("totals", totals)])
 
 
 def run_record_lines(record: RunRecord, counting: Counting | None = None) -> Iterator[bytes]:
     """The file, line by line: the head, then the results; ASCII, equal for equal records, anywhere."""
-    counting = counting or Counting()
-    yield (on_one_line(_head(record)) + "\n").encode("ascii")
-    for result in record.results:
-        counting.take(result)
-        yield (_result_text(result, _ON_A_LINE) + "\n").encode("ascii")
+    yield f"{on_one_line(_head(record))}\n".encode("ascii")
+    for text in _result_texts(record, counting or Counting()):
+        yield f"{text}\n".encode("ascii")
 
 
 def _head(record: RunRecord) -> dict[str, JSON]:
-    return {
-        "run_record": RUN_RECORD_VERSION, "kit": record.kit, "task": fields_of_task_name(record.task),
-        "judge": {"name": record.judge.name, "version": record.judge.version,
-                  "task_sha256": record.judge.task_sha256},
-        "split": record.split, "system": record.system, "settings": record.settings,
-        "trials": record.trials, "started_at": record.started_at, "environment": record.environment,
-        "sessions": [pieces.session_fields(one) for one in record.sessions],
-        "cases": [_case_fields(case) for case in record.cases],
-    }
+    return {"run_record": RUN_RECORD_VERSION, **_HEAD.fields_of(record)}
 
 
-def _case_fields(case: JudgedCase) -> dict[str, JSON]:
-    return {"id": case.id, "ask": case.ask, "sha256": case.sha256, "input": case.input,
-            "expected": case.expected, "tags": list(case.tags)}
+def _result_texts(record: RunRecord, counting: Counting) -> Iterator[str]:
+    for result in record.results:
+        counting.take(result)
+        yield on_one_line(_RESULT.fields_of(result))
 
 
-def totals_fields(totals: Totals) -> dict[str, JSON]:
-    """The wire form of totals."""
-    return {"planned": totals.planned, "pass": totals.passed, "fail": totals.failed,
-            "incomplete": totals.incomplete}
+# ---------------------------------------------------------------------------------------------- reading
+
+def read_run_record(path: Path) -> RunRecord:
+    """The run record in a file. Raises Unusable with file and field for anything else.
+
+    Where the name ends in .jsonl, the results are read from the file, which stays open, whenever they are taken.
+    """
+    refuse_another_kind(path, Kind.RUN_RECORD)
+    try:
+        return _of_lines(LineFile(path)) if path.suffix == LINES else run_record_of_fields(Fields(read_json(path)))
+    except ValueError as error:
+        raise _unusable(path, error) from None
 
 
-def _result_text(result: Result, layout: _Layout) -> str:
-    level = layout.inner_level
-    texts = (
-        text_of(result.case), result.trial, result.seed, text_of(result.verdict),
-        "null" if result.checks is None else _checks_text(tuple(result.checks.items()), level),
-        "null" if result.explain is None else _inner_text(dict(result.explain), level),
-        text_of(result.output), text_of(result.finish), text_of(result.reasoning),
-        "null" if result.error is None else layout.error % pieces.error_texts(result.error),
-        "null" if result.usage is None else _usage_text(result.usage, layout),
-        "null" if result.timings is None else layout.timings % pieces.timings_texts(result.timings),
-        number_of(result.latency_s), number_of(result.recorded_latency_s),
-        result.attempts, result.retries, truth_of(result.cold))
-    if result.slept_s is None:
-        return layout.result % texts
-    return layout.slept_result % (*texts, number_of(result.slept_s))
+def _unusable(path: Path, error: ValueError) -> Unusable:
+    return Unusable(f"{path}: {error}; make it again: python3 harness.py run --system replay:RECORDING --out "
+                    f"{shell_word(str(path))}")
 
 
-def _usage_text(usage: Usage, layout: _Layout) -> str:
-    form = layout.usage if usage.asked_letters is None else layout.asked_usage
-    return form % pieces.usage_texts(usage)
+def run_record_of_fields(fields: Fields) -> RunRecord:
+    """A run record from its wire form; ValueError names the field."""
+    head = _head_of(fields, ("results", "totals"))
+    record = replace(head, results=tuple(_results_of(fields, _Grid(head))))
+    _check_totals(record.totals, fields.inner("totals"))
+    return record
 
 
-@lru_cache(maxsize=1024)
-def _checks_text(checks: tuple[tuple[str, bool], ...], level: int) -> str:
-    # a task has a handful of checks, so the same few answers come again and again
-    return _inner_text(dict(checks), level)
+def _of_lines(file: LineFile) -> RunRecord:
+    if not file.size:
+        raise ValueError("it has no line that is whole")
+    head = _head_of(Fields(_line_of(next(file.lines(0, 1)), 1)), ())
+    grid = _Grid(head)
+    grid.check_size(file.size - 1, file.is_torn)
+
+    def read(start: int, stop: int) -> Iterator[Result]:
+        for place, line in enumerate(file.lines(start + 1, stop + 1), start):
+            try:
+                result = _RESULT.value_of(_line_of(line, place + 2), f"line {place + 2}")
+                grid.check(result, place, f"line {place + 2}")
+            except ValueError as error:
+                raise _unusable(file.path, error) from None
+            yield result
+
+    return replace(head, results=OnDemand(grid.size, read))
 
 
-def _inner_text(value: Mapping[str, JSON], level: int) -> str:
-    return indented(value, level) if level else on_one_line(value)
+def _line_of(line: bytes, number: int) -> JSON:
+    try:
+        return json_text.parse(line)
+    except ValueError as error:
+        raise ValueError(f"line {number}: {error}") from None
+
+
+def _head_of(fields: Fields, others: tuple[str, ...]) -> RunRecord:
+    """All but the results; `others` are the fields that stand behind those of a head."""
+    fields.version("run_record", 1, RUN_RECORD_VERSION)
+    fields.has_exactly(("run_record", *(one.name for one in RECORD_FIELDS), *others))
+    head = _HEAD.value_of(fields.values)
+    check_unique([case.id for case in head.cases], "cases")
+    return head
+
+
+def _results_of(fields: Fields, grid: _Grid) -> Iterator[Result]:
+    values = fields.sequence("results")
+    for place, value in enumerate(values[:grid.size]):
+        result = _RESULT.value_of(value, f"results[{place}]")
+        grid.check(result, place, f"results[{place}]")
+        yield result
+    grid.check_size(len(values))
+
+
+class _Grid:
+    """Which trial stands at which place: cases in order, trials ascending, every planned one once."""
+
+    def __init__(self, head: RunRecord) -> None:
+        self._cases, self._trials = [case.id for case in head.cases], head.trials
+        self.size = len(self._cases) * self._trials
+
+    def check(self, result: Result, place: int, where: str) -> None:
+        """Raise ValueError if another trial belongs to this place, which is one of the grid."""
+        case, trial = divmod(place, self._trials)
+        if result.case != self._cases[case] or result.trial != trial + 1:
+            raise ValueError(f"{where} is not trial {trial + 1} of case {self._cases[case]}: every planned trial "
+                             "stands once, cases in order and trials ascending")
+
+    def check_size(self, results: int, is_torn: bool = False) -> None:
+        """Raise ValueError unless there are as many results as planned trials."""
+        if results != self.size or is_torn:
+            torn = " and a part of one" if is_torn else ""
+            raise ValueError(f"results holds {count_of(results, 'trial')}{torn}, but "
+                             f"{count_of(len(self._cases), 'case')} x {count_of(self._trials, 'trial')} are "
+                             f"{self.size}")
+
+
+def _check_totals(totals: Totals, fields: Fields) -> None:
+    for name, count in totals_fields(totals).items():
+        if fields.integer(name) != count:
+            raise fields.wrong(name, f"the {count} that the results add up to")
+    fields.has_exactly(("planned", *VERDICTS))

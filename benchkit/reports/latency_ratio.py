@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from benchkit.recordings.pieces import SessionFacts
+from benchkit.recordings.recording import SessionFacts
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.figures import seconds
 from benchkit.reports.run_report import RunReport

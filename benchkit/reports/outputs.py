@@ -11,9 +11,10 @@ from typing import Any, TypeGuard
 
 from benchkit.basics.texts import count_of, shown_line
 from benchkit.basics.values import JSON, Timings, Usage
-from benchkit.recordings.run_record import VERDICTS, Result
+from benchkit.recordings.run_record import Result
 from benchkit.reports.figures import seconds
 from benchkit.reports.speed import latency_of
+from benchkit.trial_log.schema import VERDICTS
 
 LONGEST = 200
 MOST_PARSED, MOST_BRACKETS = 20_000, 200

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from benchkit.basics.texts import count_of
 from benchkit.basics.values import ErrorFacts, Timings, Usage
-from benchkit.recordings.pieces import SessionFacts
+from benchkit.recordings.recording import SessionFacts
 from benchkit.recordings.run_record import Result
 from benchkit.statistics.percentiles import PERCENTS, Percentile, Sample, percentile
 

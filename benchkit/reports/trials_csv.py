@@ -6,40 +6,51 @@ averaged, and nothing that is unknown is a zero: it is empty.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from benchkit.basics.json_text import canonical
-from benchkit.basics.values import Timings, Usage
 from benchkit.pages.csv_text import CsvValue, csv_line
 from benchkit.recordings.run_record import JudgedCase, Result
 from benchkit.reports.comparison import labels_of
 from benchkit.reports.latency_ratio import hardware_of
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import latency_of
+from benchkit.trial_log.schema import ERROR_FIELDS, RESULT, TIMINGS_FIELDS, USAGE_FIELDS
 
 RUN_COLUMNS = ("run", "system", "task", "split", "hardware", "sessions")
 CASE_COLUMNS = ("case", "tags", "expected")
-TRIAL_COLUMNS = ("trial", "seed", "verdict")
 CHECK_PREFIX = "check:"
 """Before the name of a check, which is the task's own, so that it is never taken for another column."""
-REST_COLUMNS = (
-    "why", "error_type", "error_message", "attempts", "retries", "cold", "latency_s", "slept_s",
-    "prompt_tokens", "output_tokens", "cached_tokens",
-    "load_s", "prompt_s", "output_s", "first_token_s", "other_s",
-    "finish", "output", "reasoning", "partial")
-NO_USAGE, NO_TIMINGS = Usage(), Timings()
+_INSIDE = {"error": ERROR_FIELDS, "usage": USAGE_FIELDS, "timings": TIMINGS_FIELDS}
+
+
+def _columns() -> Iterator[tuple[str, str, str]]:
+    """The title of each column of a result, its field, and the one inside that ("" for the field itself)."""
+    for one in RESULT:
+        for inner in _INSIDE.get(one.name, ()):
+            if inner.csv:
+                yield inner.csv, one.name, inner.name
+        if one.csv and one.name not in _INSIDE:
+            yield one.csv, one.name, ""
+    # the last one, for it is a long text
+    yield "partial", "error", "partial"
+
+
+COLUMNS = tuple(_columns())
+_BEFORE_CHECKS = 1 + [title for title, *_ in COLUMNS].index("verdict")
 
 
 def trials_csv(runs: Sequence[RunReport]) -> Iterator[str]:
     """The lines of the file, titles first; runs in order, cases in order, trials ascending."""
     checks = check_names(runs)
-    titles = [CHECK_PREFIX + name for name in checks]
-    yield csv_line((*RUN_COLUMNS, *CASE_COLUMNS, *TRIAL_COLUMNS, *titles, *REST_COLUMNS))
+    titles, own = [CHECK_PREFIX + name for name in checks], [title for title, *_ in COLUMNS]
+    yield csv_line((*RUN_COLUMNS, *CASE_COLUMNS, *own[:_BEFORE_CHECKS], *titles, *own[_BEFORE_CHECKS:]))
     for label, run in zip(labels_of([run.name for run in runs]), runs, strict=True):
         of_run = (label, *_run_values(run))
         for place, case in enumerate(run.record.cases):
             known = (*of_run, *_case_values(case))
             for result in run.record.results_of(place):
-                yield csv_line((*known, *_trial_values(result, checks), *_rest_values(result)))
+                yield csv_line((*known, *_trial_values(result, checks)))
 
 
 def check_names(runs: Iterable[RunReport]) -> tuple[str, ...]:
@@ -59,16 +70,14 @@ def _case_values(case: JudgedCase) -> tuple[CsvValue, ...]:
 
 
 def _trial_values(result: Result, checks: Iterable[str]) -> tuple[CsvValue, ...]:
+    values = [_value(result, name, inner) for _, name, inner in COLUMNS]
     held = result.checks or {}
-    return (result.trial, result.seed, result.verdict, *(held.get(name) for name in checks))
+    return (*values[:_BEFORE_CHECKS], *(held.get(name) for name in checks), *values[_BEFORE_CHECKS:])
 
 
-def _rest_values(result: Result) -> tuple[CsvValue, ...]:
-    usage, timings, error = result.usage or NO_USAGE, result.timings or NO_TIMINGS, result.error
-    return (
-        "; ".join(f"{name}: {text}" for name, text in (result.explain or {}).items()),
-        error.type if error else None, error.message if error else None,
-        result.attempts, result.retries, result.cold, latency_of(result), result.slept_s,
-        usage.prompt_tokens, usage.output_tokens, usage.cached_tokens,
-        timings.load_s, timings.prompt_s, timings.output_s, timings.first_token_s, timings.other_s,
-        result.finish, result.output, result.reasoning, error.partial if error else None)
+def _value(result: Result, name: str, inner: str) -> CsvValue:
+    if name == "explain":
+        return "; ".join(f"{check}: {text}" for check, text in (result.explain or {}).items())
+    outer: Any = latency_of(result) if name == "latency_s" else getattr(result, name)
+    value: CsvValue = getattr(outer, inner) if inner and outer is not None else outer
+    return value

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from benchkit.basics.json_text import canonical
 from benchkit.basics.texts import count_of, names_of, same_model, shown_line, verb_for, word_for
 from benchkit.basics.values import JSON
-from benchkit.recordings.pieces import SessionFacts
+from benchkit.recordings.recording import SessionFacts
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.failures import check_error
 from benchkit.reports.figures import spread

@@ -188,7 +188,7 @@ class _Session:
         finally:
             if not self.writer.has_failed:
                 # where the log itself failed, the error under way says so, and a missing stop line says the rest
-                self.writer.stop(StopLine(str(reason), self.context.clock.stamp()))
+                self.writer.write(StopLine(str(reason), self.context.clock.stamp()))
 
     def _run(self, observe: Observe) -> Ended:
         """Everything behind the session line, up to the stop line."""
@@ -207,28 +207,28 @@ class _Session:
 
     def _write_plan_and_systems(self) -> None:
         if not _holds(self.log, self.plan) or self.changes.asks:
-            self.writer.plan(self.plan)
+            self.writer.write(self.plan)
             if self.log.has_unplanned:
                 # trials whose plan line was lost count again once a plan holds them
                 self.log = self.writer.read()
         for name, one in self.answering.items():
             if name not in self.log.settings or name in (self.changes.settings or {}):
                 with _kept_or_refused(f"the settings of {name}"):
-                    self.writer.system(SystemLine(name, one.settings))
+                    self.writer.write(SystemLine(name, one.settings))
 
     def _prepare(self, name: str) -> None:
         """Load a system's model before its first trial, and write what loading took."""
         if name not in self.warm:
             loaded = kept_of(self.answering[name].system.warm())
             self._say_other_length(loaded.context_length)
-            self.writer.loaded(LoadedLine(loaded.load_s, loaded.context_length, loaded.details or {}))
+            self.writer.write(LoadedLine(loaded.load_s, loaded.context_length, loaded.details or {}))
             self.warm.add(name)
 
     def _record(self, line: TrialLine) -> None:
         if self.workload.sidecar is not None:
             self.workload.sidecar.before_line(line)
         with _kept_or_refused(f"the answer of {line.cell.system} to {line.cell.case}, trial {line.cell.trial}"):
-            self.writer.trial(line)
+            self.writer.write(line)
         if self.workload.selection.retry_errors and can_be_retried(self.log.error_type(line.cell)):
             self.again[isinstance(line.outcome, Failure)] += 1
 

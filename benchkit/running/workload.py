@@ -17,17 +17,9 @@ from benchkit.running.engine import Observer
 from benchkit.running.plan import ALL, RemainingWork, Selection
 from benchkit.systems.system import System
 from benchkit.tasks.task import Prompt, Task, prompt_of
-from benchkit.trial_log.lines import (
-    MOST_CELLS,
-    MOST_LINE_BYTES,
-    Damage,
-    LinePosition,
-    PlanLine,
-    PlannedCase,
-    TrialLine,
-    bytes_of,
-)
+from benchkit.trial_log.lines import MOST_LINE_BYTES, Damage, LinePosition, PlanLine, PlannedCase, TrialLine, bytes_of
 from benchkit.trial_log.reader import TrialLog
+from benchkit.trial_log.schema import MOST_CELLS
 
 PARALLEL = "parallel"
 """The setting of a run in which each server had several trials at once; where it had one at a time, it is not there."""

@@ -1,40 +1,53 @@
-"""The lines of the trial log, version 1: one frozen dataclass per kind, and their wire form, which stands only here.
+"""The lines of the trial log, version 1: one frozen dataclass per kind, and the fields of each.
 
-What every line also carries, its session and its number in it, travels apart as a `Place`. A field that a later
+What every line also carries, its session and its number in it, travels apart as a `LinePosition`. A field that a later
 kit adds is passed over; a change of meaning raises `v`.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from benchkit.basics.fields import Fields
+from benchkit.basics import fields as types
+from benchkit.basics.fields import Fields, Type
 from benchkit.basics.json_text import close_line
-from benchkit.basics.values import JSON, Cell, Failure, Outcome, Reply, Shard, TaskName
-from benchkit.trial_log.parts import (
-    error_of,
-    fields_of_error,
-    fields_of_task_name,
-    fields_of_timings,
-    fields_of_usage,
-    rounded,
-    task_name_of,
-    timings_of,
-    usage_of,
+from benchkit.basics.values import (
+    JSON,
+    Cell,
+    ErrorFacts,
+    Failure,
+    Outcome,
+    Reply,
+    Shard,
+    TaskName,
+    Timings,
+    Usage,
+    seed_of,
+)
+from benchkit.trial_log.schema import (
+    LOG,
+    LOG_FAILURE,
+    LOG_REPLY,
+    LOG_TASK,
+    MOST_CELLS,
+    SESSION_FIELDS,
+    STOP_REASONS,
+    TRIAL_NUMBER,
+    Field,
+    Row,
+    Table,
+    fields_in,
+    inner,
+    log_table,
 )
 
 MOST_LINE_BYTES = 4 * 1024 * 1024
 """A longer line is damage for a reader, and is never written."""
 SESSION_START = b'{"budget_s":'
 """So every session line begins, and with it every log: keys are sorted."""
-MOST_CELLS = 20_000_000
-"""A plan of more cells is refused: it would take more memory than a machine may have."""
-MOST_ATTEMPTS = 65_535
-"""So that an attempt takes two bytes of memory."""
 MOST_SHARDS = 65_535
 """So that a merge keeps the shard of a cell in two bytes."""
-STOP_REASONS = ("complete", "budget", "selection", "interrupted", "error")
 _VERSION = 1
 
 
@@ -136,9 +149,123 @@ class StopLine:
 Line: TypeAlias = SessionLine | PlanLine | SystemLine | LoadedLine | TrialLine | StopLine
 
 
+# ---------------------------------------------------------------------------------------------- fields
+
+def _are_pairs(values: Any) -> bool:
+    return all(type(one) is list and len(one) == 2 and all(type(part) is int and part >= 0 for part in one)
+               for one in values)
+
+
+def _is_shard(value: Any) -> bool:
+    return _are_pairs([value]) and 1 <= value[0] <= value[1] <= MOST_SHARDS
+
+
+_IS_ASK = types.HEX_16.admits
+
+
+def _are_cases(values: Any) -> bool:
+    return all(type(one) is list and len(one) == 2 and type(one[0]) is str and one[0] and _IS_ASK(one[1])
+               for one in values)
+
+
+def _list(words: str, holds: Any, read: Any, write: Any) -> Type:
+    return Type(words, frozenset({list}), holds, read=lambda value, place: read(value), write=write)
+
+
+_DAMAGE = _list("a list of [byte offset, length]", _are_pairs, lambda value: tuple(Damage(*one) for one in value),
+                lambda damage: [[one.offset, one.length] for one in damage])
+_SHARD = _list(f"[index, of], from [1, 1] to [{MOST_SHARDS}, {MOST_SHARDS}]", _is_shard, lambda value: Shard(*value),
+               lambda shard: [shard.index, shard.of])
+_CASES = _list("a list of [id, ask]", _are_cases, lambda value: tuple(PlannedCase(*one) for one in value),
+               lambda cases: [[case.id, case.ask] for case in cases])
+_SYSTEMS = _list("a list of names", lambda value: all(type(one) is str and one for one in value), tuple, list)
+SESSION_LINE_FIELDS = (
+    *fields_in(SESSION_FIELDS, LOG, timeout_s=types.SECONDS),
+    Field("pid", types.COUNT, "the process that wrote it"),
+    Field("damage", _DAMAGE, "what this session found damaged, and goes on without"),
+    Field("trace_damage", _DAMAGE, "the same of the trace beside the log, where there is one", is_left_out=True),
+    Field("shard", _SHARD, "the part of the plan that the session was given", is_left_out=True),
+)
+PLAN_FIELDS = (
+    Field("kit", types.TEXT, "the version of the kit"),
+    Field("task", inner(LOG_TASK), "the task: `module`, `name`, `version`"),
+    Field("split", types.TEXT, "the split of the cases"),
+    Field("cases", _CASES, "the cases in order, and what is asked"),
+    Field("trials", TRIAL_NUMBER, "how often each case is tried"),
+    Field("systems", _SYSTEMS, "who is asked, in order"),
+)
+SYSTEM_FIELDS = (
+    Field("system", types.NAME, "who is asked"),
+    Field("settings", types.OBJECT, "all that determines a request besides messages, schema and seed"),
+)
+LOADED_FIELDS = (
+    Field("load_s", types.SECONDS, "loading the model"),
+    Field("context_length", types.COUNT_OR_NULL, "in tokens, as served", may_miss=True),
+    Field("details", types.OBJECT.or_null(), "what was loaded, as served", may_miss=True),
+)
+STOP_FIELDS = (
+    Field("reason", types.one_of(STOP_REASONS), "why the session ended"),
+    Field("at", types.STAMP, "when"),
+)
+
+
+def _check_plan(plan: PlanLine, place: str) -> None:
+    if len({case.id for case in plan.cases}) != len(plan.cases):
+        raise ValueError("cases is a list, not a list in which no id stands twice")
+    if len(set(plan.systems)) != len(plan.systems):
+        raise ValueError("systems is a list, not a list in which no system stands twice")
+    if len(plan.cases) * len(plan.systems) * plan.trials > MOST_CELLS:
+        raise ValueError(f"trials is {plan.trials}, not so few that there are at most {MOST_CELLS:,} cells")
+
+
+def _loaded(load_s: float, context_length: int | None = None, details: Mapping[str, JSON] | None = None) -> LoadedLine:
+    return LoadedLine(load_s, context_length, details or {})
+
+
+def _trial_line(
+    *, system: str, case: str, trial: int, seed: int, attempt: int, request: str, started_at: str,
+    latency_s: float | None, retries: int, waited_s: float, slept_s: float | None = None,
+    error: ErrorFacts | None = None, usage: Usage | None = None, timings: Timings | None = None, **answer: Any,
+) -> TrialLine:
+    if seed != seed_of(trial):
+        raise ValueError(f"seed is {seed}, not {seed_of(trial)} (1000 + trial)")
+    outcome: Outcome
+    if error is not None:
+        outcome = Failure(error, latency_s, retries, waited_s)
+    else:
+        outcome = Reply(usage=usage or Usage(), timings=timings or Timings(), latency_s=latency_s, retries=retries,
+                        waited_s=waited_s, **answer)
+    return TrialLine(Cell(system, case, trial), attempt, request, started_at, outcome, slept_s)
+
+
+_AT = {**{name: f"cell.{name}" for name in ("system", "case", "trial", "seed")},
+       **{name: f"outcome.{name}" for name in ("error", "latency_s", "retries", "waited_s", "usage", "timings",
+                                               "finish", "output", "reasoning")}}
+_REPLY = log_table(_trial_line, LOG_REPLY, at=_AT)
+_FAILURE = log_table(_trial_line, LOG_FAILURE, at=_AT)
+_TABLES: Mapping[str, tuple[type[Line], Table[Any]]] = {
+    "session": (SessionLine, log_table(SessionLine, SESSION_LINE_FIELDS)),
+    "plan": (PlanLine, log_table(PlanLine, PLAN_FIELDS, rule=_check_plan)),
+    "system": (SystemLine, log_table(SystemLine, SYSTEM_FIELDS)),
+    "loaded": (LoadedLine, log_table(_loaded, LOADED_FIELDS)),
+    "trial": (TrialLine, _REPLY),
+    "stop": (StopLine, log_table(StopLine, STOP_FIELDS)),
+}
+_KIND = types.one_of(_TABLES)
+
+
 def bytes_of(line: Line, place: LinePosition) -> bytes:
     r"""The whole line as it stands in the log, "\n" included. Raises ValueError for a value that JSON cannot say."""
     return close_line({**fields_of(line), "session": place.session, "n": place.n})
+
+
+def fields_of(line: Line) -> Row:
+    """A line as an object, without its place."""
+    kind, table = next((kind, table) for kind, (made, table) in _TABLES.items() if isinstance(line, made))
+    if isinstance(line, TrialLine) and isinstance(line.outcome, Failure):
+        table = _FAILURE
+    version = {"v": _VERSION} if kind == "session" else {}
+    return {"kind": kind, **version, **table.fields_of(line)}
 
 
 def place_of(fields: JSON) -> LinePosition:
@@ -147,166 +274,15 @@ def place_of(fields: JSON) -> LinePosition:
     return LinePosition(values.hex_digits("session", 16), values.integer("n"))
 
 
-def fields_of(line: Line) -> dict[str, JSON]:
-    """The wire form of a line, without its place."""
-    if isinstance(line, TrialLine):
-        return _fields_of_trial(line)
-    if isinstance(line, SessionLine):
-        return _fields_of_session(line)
-    if isinstance(line, PlanLine):
-        return {
-            "kind": "plan", "kit": line.kit, "task": fields_of_task_name(line.task), "split": line.split,
-            "cases": [[case.id, case.ask] for case in line.cases], "trials": line.trials,
-            "systems": line.systems,
-        }
-    if isinstance(line, SystemLine):
-        return {"kind": "system", "system": line.system, "settings": line.settings}
-    if isinstance(line, LoadedLine):
-        return {
-            "kind": "loaded", "load_s": rounded(line.load_s), "context_length": line.context_length,
-            "details": line.details,
-        }
-    return {"kind": "stop", "reason": line.reason, "at": line.at}
-
-
 def line_of(fields: JSON) -> Line:
     """The line with these fields. Raises ValueError naming the field that is missing or wrong."""
     values = Fields(fields)
-    return _READERS[values.one_of("kind", _READERS)](values)
-
-
-def _fields_of_session(line: SessionLine) -> dict[str, JSON]:
-    fields: dict[str, JSON] = {
-        "kind": "session", "v": _VERSION, "started_at": line.started_at, "hardware": line.hardware,
-        "environment": line.environment, "timeout_s": rounded(line.timeout_s),
-        "budget_s": rounded(line.budget_s), "pid": line.pid, "damage": _fields_of_damage(line.damage),
-    }
-    if line.trace_damage is not None:
-        fields["trace_damage"] = _fields_of_damage(line.trace_damage)
-    if line.shard is not None:
-        fields["shard"] = [line.shard.index, line.shard.of]
-    return fields
-
-
-def _fields_of_damage(damage: tuple[Damage, ...]) -> list[JSON]:
-    return [[one.offset, one.length] for one in damage]
-
-
-def _fields_of_trial(line: TrialLine) -> dict[str, JSON]:
-    outcome = line.outcome
-    fields: dict[str, JSON] = {
-        "kind": "trial", "system": line.cell.system, "case": line.cell.case, "trial": line.cell.trial,
-        "attempt": line.attempt, "seed": line.cell.seed, "request": line.request,
-        "started_at": line.started_at, "latency_s": rounded(outcome.latency_s),
-        "retries": outcome.retries, "waited_s": rounded(outcome.waited_s),
-    }
-    if line.slept_s is not None:
-        fields["slept_s"] = rounded(line.slept_s)
-    if isinstance(outcome, Failure):
-        fields["error"] = fields_of_error(outcome.error)
-    else:
-        fields.update(
-            output=outcome.output, finish=outcome.finish, reasoning=outcome.reasoning,
-            usage=fields_of_usage(outcome.usage), timings=fields_of_timings(outcome.timings))
-    return fields
-
-
-def _session_of(values: Fields) -> SessionLine:
-    if values.integer("v") != _VERSION:
+    kind = values.take("kind", _KIND)
+    if kind == "session" and values.integer("v") != _VERSION:
         raise values.wrong("v", f"{_VERSION} (a log of another version needs another kit)")
-    return SessionLine(
-        values.stamp("started_at"), values.text_or_none("hardware"), values.mapping("environment"),
-        values.seconds("timeout_s"), values.seconds_or_none("budget_s"), values.integer("pid"),
-        _damage_of(values, "damage"), _damage_of(values, "trace_damage") if "trace_damage" in values else None,
-        _shard_of(values) if "shard" in values else None)
-
-
-def _damage_of(values: Fields, name: str) -> tuple[Damage, ...]:
-    return tuple(_damage_in(values, name, item) for item in values.sequence(name))
-
-
-def _damage_in(values: Fields, name: str, item: object) -> Damage:
-    if isinstance(item, (list, tuple)) and len(item) == 2 and all(type(part) is int and part >= 0 for part in item):
-        return Damage(item[0], item[1])
-    raise values.wrong(name, "a list of [byte offset, length]")
-
-
-def _shard_of(values: Fields) -> Shard:
-    index, of = [*values.sequence("shard"), None, None][:2]
-    if type(index) is int and type(of) is int and 1 <= index <= of <= MOST_SHARDS \
-            and len(values.sequence("shard")) == 2:
-        return Shard(index, of)
-    raise values.wrong("shard", f"[index, of], from [1, 1] to [{MOST_SHARDS}, {MOST_SHARDS}]")
-
-
-def _plan_of(values: Fields) -> PlanLine:
-    cases = tuple(_planned_case_of(values, item) for item in values.sequence("cases"))
-    systems = tuple(_name_in(values, item) for item in values.sequence("systems"))
-    trials = values.integer("trials", 1, MOST_CELLS)
-    if len({case.id for case in cases}) != len(cases):
-        raise values.wrong("cases", "a list in which no id stands twice")
-    if len(set(systems)) != len(systems):
-        raise values.wrong("systems", "a list in which no system stands twice")
-    if len(cases) * len(systems) * trials > MOST_CELLS:
-        raise values.wrong("trials", f"so few that there are at most {MOST_CELLS:,} cells")
-    return PlanLine(
-        values.text("kit"), task_name_of(values.inner("task")), values.text("split"), cases, trials, systems)
-
-
-def _planned_case_of(values: Fields, item: object) -> PlannedCase:
-    if isinstance(item, (list, tuple)) and len(item) == 2:
-        pair = Fields({"id": item[0], "ask": item[1]}, "cases")
-        return PlannedCase(pair.name("id"), pair.hex_digits("ask", 16))
-    raise values.wrong("cases", "a list of [id, ask]")
-
-
-def _name_in(values: Fields, item: object) -> str:
-    if isinstance(item, str) and item:
-        return item
-    raise values.wrong("systems", "a list of names")
-
-
-def _system_of(values: Fields) -> SystemLine:
-    return SystemLine(values.name("system"), values.mapping("settings"))
-
-
-def _loaded_of(values: Fields) -> LoadedLine:
-    length = values.integer_or_none("context_length") if "context_length" in values else None
-    return LoadedLine(values.seconds("load_s"), length, _known(values, "details").values)
-
-
-def _trial_of(values: Fields) -> TrialLine:
-    cell = Cell(values.name("system"), values.name("case"), values.integer("trial", 1, MOST_CELLS))
-    if values.integer("seed") != cell.seed:
-        raise values.wrong("seed", f"{cell.seed} (1000 + trial)")
-    return TrialLine(
-        cell, values.integer("attempt", 1, MOST_ATTEMPTS), values.hex_digits("request", 16),
-        values.stamp("started_at"), _outcome_of(values),
-        values.seconds_or_none("slept_s") if "slept_s" in values else None)
-
-
-def _outcome_of(values: Fields) -> Outcome:
+    if kind != "trial":
+        line: Line = _TABLES[kind][1].value_of(fields)
+        return line
     if ("error" in values) == ("output" in values):
         raise ValueError("error must be there if output is not, and only then")
-    latency_s, retries = values.seconds_or_none("latency_s"), values.integer("retries")
-    waited_s = values.seconds("waited_s")
-    if "error" in values:
-        return Failure(error_of(values.inner("error")), latency_s, retries, waited_s)
-    return Reply(
-        values.text("output"), values.text_or_none("finish"), values.text_or_none("reasoning"),
-        usage_of(_known(values, "usage")), timings_of(_known(values, "timings")), latency_s, retries, waited_s)
-
-
-def _known(values: Fields, name: str) -> Fields:
-    """What is known of an object inside: nothing, if it is null or not there."""
-    return Fields({}) if values.values.get(name) is None else values.inner(name)
-
-
-def _stop_of(values: Fields) -> StopLine:
-    return StopLine(values.one_of("reason", STOP_REASONS), values.stamp("at"))
-
-
-_READERS: Mapping[str, Callable[[Fields], Line]] = {
-    "session": _session_of, "plan": _plan_of, "system": _system_of, "loaded": _loaded_of, "trial": _trial_of,
-    "stop": _stop_of,
-}
+    return (_FAILURE if "error" in values else _REPLY).value_of(fields)

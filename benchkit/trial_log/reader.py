@@ -155,6 +155,13 @@ class TrialLog:
             raise LookupError(f"no attempt at {cell} is recorded")
         return self._trial_at(facts.offset)
 
+    def recorded(self, cell: Cell) -> tuple[TrialLine, CellFacts] | None:
+        """The attempt at a cell that counts, read from the disk, and what is known of it; None if there is none."""
+        facts = self.facts(cell)
+        if facts is None or self._is_other_request(cell, facts):
+            return None
+        return self._trial_at(facts.offset), facts
+
     def attempted(self) -> Iterator[tuple[int, Cell]]:
         """All planned cells that have an attempt, in the order of the plan, each behind its position."""
         return iter(()) if self._table is None else self._table.recorded()

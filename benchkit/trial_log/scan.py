@@ -17,18 +17,17 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchkit.basics import fields as types
 from benchkit.basics import json_text
-from benchkit.basics.errors import ERROR_TYPES, Unusable
+from benchkit.basics.errors import Unusable
 from benchkit.basics.json_text import is_whole
 from benchkit.basics.texts import CRLF, encoding_fault
 from benchkit.basics.values import Shard
 from benchkit.disk.whole_files import open_to_read, refusal, shown_path
 from benchkit.trial_log.lines import (
-    MOST_ATTEMPTS,
-    MOST_CELLS,
     MOST_LINE_BYTES,
     Damage,
     Line,
@@ -38,6 +37,7 @@ from benchkit.trial_log.lines import (
     line_of,
     place_of,
 )
+from benchkit.trial_log.schema import ERROR_FIELDS, LOG_FAILURE, LOG_REPLY, MOST_ATTEMPTS, MOST_CELLS, Field, pattern_of
 
 _BUFFER_BYTES, _PIECE_BYTES = 256 * 1024, 2048
 MOST_TORN_BYTES = 64 * 1024
@@ -190,36 +190,19 @@ def where_in(path: Path, number: int, offset: int) -> str:
     return f"{shown_path(path)}: line {number} (byte {offset})"
 
 
-# possessive (*+, ++): a text is never read twice, however it ends; the escapes leave out lone surrogates
-_TEXT = (
-    r'"[ !#-\[\]-~]*+(?:\\(?:["\\/bfnrt]|u(?:[0-9a-ce-f][0-9a-f]{3}|d[0-7][0-9a-f]{2}'
-    r'|d[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}))[ !#-\[\]-~]*+)*+"'
-)
-_COUNT = r"(?:0|[1-9][0-9]{0,9})"
-_SECONDS = r"(?:0|[1-9][0-9]{0,9})(?:\.[0-9]{1,17})?(?:e-[0-9]{2})?"
-_STAMP = r'"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\.[0-9]{3}Z"'
-_HEX_16 = r"[0-9a-f]{16}"
-_TEXT_OR_NULL, _COUNT_OR_NULL, _SECONDS_OR_NULL = f"(?:null|{_TEXT})", f"(?:null|{_COUNT})", f"(?:null|{_SECONDS})"
+_KIND = Field("kind", types.one_of(["trial"]), "")
+_ANY_LINE = (_KIND, Field("n", types.COUNT, ""), Field("session", types.HEX_16, ""))
+_SCANNED = ("attempt", "case", "n", "seed", "session", "system", "trial")
+_ERROR = replace(types.TEXT, pattern=pattern_of(ERROR_FIELDS, "type"))
 
 
-def _object_of(value: str, *names: str, begins: str = "") -> str:
-    return r"\{" + begins + ",".join(f'"{name}":{value}' for name in names) + r"\}"
+def _line_pattern(listed: Iterable[Field]) -> re.Pattern[bytes]:
+    body = pattern_of((*_ANY_LINE, *listed), *_SCANNED)
+    return re.compile((body.removesuffix(r"\}") + r',"sum":"[0-9a-f]{16}"\}').encode("ascii"))
 
 
-_ERROR = rf'\{{"message":{_TEXT},"partial":{_TEXT_OR_NULL},"type":"({"|".join(ERROR_TYPES)})"\}}'
-_TIMINGS = _object_of(_SECONDS_OR_NULL, "first_token_s", "load_s", "other_s", "output_s", "prompt_s")
-_USAGE = _object_of(_COUNT_OR_NULL, "cached_tokens", "output_tokens", "prompt_tokens",
-                    begins=f'(?:"asked_letters":{_COUNT},)?')
-_HEAD = rf'\{{"attempt":({_COUNT}),"case":({_TEXT}),'
-_MIDDLE = rf'"kind":"trial","latency_s":{_SECONDS_OR_NULL},"n":({_COUNT}),'
-_BINDING = rf'"request":"{_HEX_16}","retries":{_COUNT},"seed":({_COUNT}),"session":"({_HEX_16})",'
-_TIMES = rf'(?:"slept_s":{_SECONDS},)?"started_at":{_STAMP},"system":({_TEXT}),'
-_END = rf'"waited_s":{_SECONDS},"sum":"{_HEX_16}"\}}'
-_REPLY = re.compile((
-    rf'{_HEAD}"finish":{_TEXT_OR_NULL},{_MIDDLE}"output":{_TEXT},"reasoning":{_TEXT_OR_NULL},{_BINDING}{_TIMES}'
-    rf'"timings":{_TIMINGS},"trial":({_COUNT}),"usage":{_USAGE},{_END}').encode("ascii"))
-_FAILURE = re.compile(
-    rf'{_HEAD}"error":{_ERROR},{_MIDDLE}{_BINDING}{_TIMES}"trial":({_COUNT}),{_END}'.encode("ascii"))
+_REPLY = _line_pattern(LOG_REPLY)
+_FAILURE = _line_pattern(replace(one, type=_ERROR) if one.name == "error" else one for one in LOG_FAILURE)
 
 
 @dataclass(slots=True)
@@ -247,8 +230,8 @@ def scan_trial_line(line: bytes) -> ScannedTrial | None:
             return None
         attempt, case, error_type, n, seed, session, system, trial = found.groups()
     scanned = ScannedTrial(
-        session.decode("ascii"), int(n), _text_of(system), _text_of(case), int(trial), int(attempt),
-        None if error_type is None else error_type.decode("ascii"))
+        _text_of(session), int(n), _text_of(system), _text_of(case), int(trial), int(attempt),
+        None if error_type is None else _text_of(error_type))
     return scanned if _is_possible(scanned, int(seed)) else None
 
 

@@ -16,19 +16,7 @@ from benchkit.basics.errors import EnvironmentFailure, KitError, Unusable
 from benchkit.disk.appending import AppendFile, DiskCalls
 from benchkit.disk.locking import LockedElsewhere
 from benchkit.disk.whole_files import shown_path
-from benchkit.trial_log.lines import (
-    MOST_LINE_BYTES,
-    Line,
-    LinePosition,
-    LoadedLine,
-    PlanLine,
-    SessionLine,
-    StopLine,
-    SystemLine,
-    TrialLine,
-    bytes_of,
-    line_of,
-)
+from benchkit.trial_log.lines import MOST_LINE_BYTES, Line, LinePosition, SessionLine, bytes_of, line_of
 from benchkit.trial_log.reader import TrialLog, read_log
 from benchkit.trial_log.scan import scan_trial_line
 
@@ -91,20 +79,8 @@ class LogWriter:
         self._append(replace(line, damage=log.harmless))
         return log
 
-    def plan(self, line: PlanLine) -> None:
-        """Write what is planned from here on."""
-        self._append(line)
-
-    def system(self, line: SystemLine) -> None:
-        """Write a system's settings from here on."""
-        self._append(line)
-
-    def loaded(self, line: LoadedLine) -> None:
-        """Write what loading took."""
-        self._append(line)
-
-    def trial(self, line: TrialLine) -> None:
-        """Write a trial. When this returns, the trial is recorded, and not before; see `together`."""
+    def write(self, line: Line) -> None:
+        """Write any other line. When this returns, a trial is recorded, and not before; see `together`."""
         self._append(line)
 
     @contextmanager
@@ -120,10 +96,6 @@ class LogWriter:
             data, self._waiting = bytes(self._waiting), None
             if data:
                 self._file.append(data)
-
-    def stop(self, line: StopLine) -> None:
-        """Write that the session ended in order."""
-        self._append(line)
 
     def _append(self, line: Line) -> None:
         """Raises EnvironmentFailure when the line is not on the disk, ValueError for one that no reader takes."""

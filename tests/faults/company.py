@@ -8,7 +8,7 @@ import threading
 import time
 
 from benchkit.basics.errors import Unusable
-from benchkit.recordings.converting import recording_of
+from benchkit.recordings.recording import recording_of
 from benchkit.running.summary import status_of
 from benchkit.trial_log.reader import read_log
 from tests.commands import HANGS_S

@@ -7,7 +7,7 @@ from benchkit import VERSION
 from benchkit.basics.json_text import canonical
 from benchkit.basics.texts import count_of
 from benchkit.basics.values import JSON
-from benchkit.recordings.pieces import SessionFacts
+from benchkit.recordings.recording import SessionFacts
 from benchkit.render.document import (
     Block,
     Cell,
