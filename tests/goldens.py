@@ -42,8 +42,11 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "harness.py check --task parity_task --cases cases.json",
         "harness.py show --task parity_task --cases cases.json --case two",
         "report.py robot-run.json",
+        "report.py robot-run.json --full",
         "report.py doll-lines.jsonl --case three",
         "report.py robot-run.json doll-run.json --margin 5 --out report.json --html page.html --markdown report.md "
+        "--junit junit.xml --csv trials.csv",
+        "report.py robot-run.json doll-run.json --margin .05 --out report.json --html page.html --markdown report.md "
         "--junit junit.xml --csv trials.csv",
         "harness.py compare robot-run.json doll-run.json --out gate.json",
         "harness.py compare doll-run.json robot-run.json",
@@ -58,6 +61,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "bench.py --log recorded/qwen2.5-coder-partial.jsonl --status",
         "bench.py --log recorded/smollm2.jsonl --dry-run",
         "report.py runs/qwen2.5-coder.json",
+        "report.py runs/qwen2.5-coder.json --full",
         "report.py runs/smollm2.json runs/most-common.json --markdown both.md --out both.json",
         "report.py runs/smollm2.json --case dev-001-double-charge",
         "harness.py compare runs/smollm2.json runs/qwen2.5-coder.json",

@@ -69,7 +69,7 @@ class WhatItShows(ReportCommandTest):
         other, third = self.write("other", record({"B": "+-"})), self.write("third", record({"Z": "+"}))
         done = call(self.run_file, other, third, "--case", "B")
         self.assertEqual(done.code, 0)
-        self.assertEqual(done.stdout.count(", seed "), 3 + 2)
+        self.assertEqual(done.stdout.count("seed 100"), 3 + 2)
 
 
 class ColourOnATerminal(ReportCommandTest):

@@ -31,8 +31,9 @@ from benchkit.reports.warnings import temperature_of
 
 SESSIONS, SETTINGS = Cut(8, 50, "session"), Cut(20, 60, "setting")
 MOST_NAMED = 10
-_SESSION = (Column("started"), flexible_column("hardware"), Column("limits"), number_column("loaded in, s"),
-            number_column("context length"), Column("ended"), flexible_column("environment"))
+_SESSION = (Column("started"), flexible_column("hardware", Detail.MORE), Column("limits"),
+            number_column("loaded in, s"), number_column("context length"), Column("ended"),
+            flexible_column("environment", Detail.MORE))
 
 
 def about_blocks(run: RunReport) -> Iterator[Block]:
