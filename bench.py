@@ -107,7 +107,6 @@ def convert(options: argparse.Namespace) -> int:
     from benchkit.basics.texts import count_of
     from benchkit.recordings.recording import recording_of
     from benchkit.recordings.recording import keep_recording
-
     log = log_of(options)
     recording = recording_of(log, options.system)
     is_new = keep_recording(cli.path(options.convert), recording)
@@ -120,7 +119,6 @@ def convert(options: argparse.Namespace) -> int:
 def status(options: argparse.Namespace) -> int:
     """--status: what the log holds; exit code 1 if cells are left."""
     from benchkit.running.summary import status_of, status_text
-
     found = status_of(log_of(options), options.system)
     cli.put(status_text(found) + "\n")
     return cli.NO if found.left else cli.DONE
@@ -130,7 +128,6 @@ def export(options: argparse.Namespace) -> int:
     """--export: a new log without damaged lines."""
     from benchkit.basics.texts import count_of
     from benchkit.trial_log.reader import export_clean, read_log
-
     log = read_log(cli.path(options.log), accept_damage=True)
     export_clean(log, cli.path(options.export))
     damaged = count_of(len(log.harmless) + len(log.named), "damaged place")
@@ -145,7 +142,6 @@ def merge(options: argparse.Namespace) -> int:
     from benchkit.running.summary import merged_text
     from benchkit.tasks.modules import strangers_in
     from benchkit.trial_log.merging import merge_logs
-
     out = log_path(options.log, "", None)
     merged = merge_logs([cli.path(name) for name in options.merge], out, options.accept_damage)
     for path in merged.empty:
@@ -165,7 +161,6 @@ def named_by(plan: "PlanLine | None") -> "dict[str, str]":
 def log_of(options: argparse.Namespace) -> "TrialLog":
     """The log that --log names."""
     from benchkit.trial_log.reader import read_log
-
     return read_log(cli.path(options.log), accept_damage=options.accept_damage)
 
 
@@ -180,7 +175,6 @@ def record(options: argparse.Namespace) -> int:
     from benchkit.running.workload import wanted_plan
     from benchkit.tasks.modules import refuse_strangers
     from benchkit.tasks.task import load_task
-
     context = cli.run_context(options, is_quiet=options.quiet)
     shard = None if options.shard is None else shard_of(options.shard, os.environ)
     path = log_path(options.log, options.system or cli.DEFAULT_SYSTEM, shard)
@@ -212,7 +206,6 @@ def config_of(
     from benchkit.running.live import RunConfig
     from benchkit.running.plan import Selection
     from benchkit.running.workload import parallel_of
-
     plan = None if log is None else log.plan
     system = options.system or (plan.systems[0] if plan else cli.DEFAULT_SYSTEM)
     return RunConfig(
@@ -239,7 +232,6 @@ def show(workload: "Workload", task: "Task", cases: str, ended: "Ended") -> None
     from benchkit.reports.documents import first_screen
     from benchkit.running.summary import ending, shard_text, status_of
     from benchkit.trial_log.reader import read_log
-
     log = read_log(workload.log, accept_damage=workload.accept_damage)
     if workload.selection.shard is not None:
         cli.put(shard_text(status_of(log), ended, workload))

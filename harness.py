@@ -107,7 +107,6 @@ def judge_run(options: argparse.Namespace) -> int:
     from benchkit.recordings.replay import is_replay
     from benchkit.recordings.run_record import keep_run_record
     from benchkit.running.summary import run_text
-
     if options.out is not None:
         refuse_misnamed("--out", options.out)
     options.system = options.system or cli.DEFAULT_SYSTEM
@@ -126,7 +125,6 @@ def replayed(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
     from benchkit.recordings.replay import REPLAY, Circumstances, fitted, judge_recording, recording_from, reference_of
     from benchkit.tasks.modules import refuse_strangers
     from benchkit.tasks.task import in_split, read_cases
-
     reference, has_cases = reference_of(options.system.removeprefix(REPLAY)), options.cases != cli.DEFAULT_CASES
     recording = recording_from(reference)
     if options.task is None:
@@ -147,7 +145,6 @@ def recorded(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
     from benchkit.recordings.replay import Circumstances, judge_recording, with_measured_latency
     from benchkit.running.live import RunConfig, log_at, record_live, verdicts_of, workload_of
     from benchkit.trial_log.reader import read_log
-
     out = out_of(options, options.system)
     if out.suffix == ".jsonl":
         raise Unusable(f"--out {out}: the log goes beside it under this name; give one that ends in .json")
@@ -237,7 +234,6 @@ def check_task(options: argparse.Namespace) -> int:
     from benchkit.systems.baselines import GENERIC
     from benchkit.tasks.judging import problems_of, summary_of, summary_text
     from benchkit.tasks.task import read_cases
-
     cases, task = read_cases(cli.path(options.cases)), task_of(options)
     problems = list(problems_of(task, cases))
     for problem in problems[:MOST_PROBLEMS]:
@@ -258,7 +254,6 @@ def show_request(options: argparse.Namespace) -> int:
     from benchkit.basics.json_text import indented
     from benchkit.basics.texts import shown_line
     from benchkit.tasks.task import prompt_of, read_cases
-
     task, cases = task_of(options), read_cases(cli.path(options.cases))
     case = next((case for case in cases if case.id == options.case), None)
     if case is None:
@@ -281,14 +276,12 @@ def show_request(options: argparse.Namespace) -> int:
 def task_of(options: argparse.Namespace) -> "Task":
     """The task that the flags name."""
     from benchkit.tasks.task import load_task
-
     return load_task(options.task or cli.DEFAULT_TASK, cli.folders())
 
 
 def out_of(options: argparse.Namespace, system: str) -> "Path":
     """--out, or runs/NAME.json after the part of the system's name behind the first colon."""
     from benchkit.basics.texts import file_stem
-
     return cli.path(options.out or os.path.join("runs", file_stem(system.partition(":")[2]) + ".json"))
 
 

@@ -72,7 +72,6 @@ def show(options: argparse.Namespace) -> int:
     """`LOG ...`: a digest a line."""
     from benchkit.basics.texts import count_of
     from benchkit.recordings.digests import digests_of
-
     for name, recording in recordings_of(options).items():
         digests = digests_of(recording)
         total, planned = digests.total(), len(recording.cases) * recording.trials
@@ -85,7 +84,6 @@ def update(options: argparse.Namespace) -> int:
     """`--update FILE --label TEXT`: one more entry."""
     from benchkit.disk.appending import alone
     from benchkit.recordings.digest_book import added, entry_of, keep_book, read_book
-
     book = cli.path(options.update)
     entry = entry_of(one_line_label(options.label), recordings_of(options))
     with alone(book.with_name(f"{book.name}.lock"), lambda: cli.say(f"{book}: waiting for another --update of it")):
@@ -108,7 +106,6 @@ def recordings_of(options: argparse.Namespace) -> "dict[str, Recording]":
     """The recordings of the logs by name: the file's name without `.jsonl`."""
     from benchkit.basics.errors import Unusable
     from benchkit.disk.file_kinds import Kind, refuse_another_kind
-
     found: "dict[str, Recording]" = {}
     for text in options.logs:
         path = cli.path(text)
@@ -126,7 +123,6 @@ def recording_in(path: "Path", options: argparse.Namespace) -> "Recording":
     """The recording of the wanted system of a log."""
     from benchkit.recordings.recording import recording_of
     from benchkit.trial_log.reader import read_log
-
     return recording_of(read_log(path, accept_damage=options.accept_damage), options.system)
 
 
@@ -134,7 +130,6 @@ def one_line_label(label: str) -> str:
     """A label that can stand in a table. Raises Unusable."""
     from benchkit.basics.errors import Unusable
     from benchkit.basics.texts import shown_line
-
     if not label.strip() or shown_line(label) != label:
         raise Unusable("--label: give a text of one line, at most 200 letters, without control characters")
     return label
@@ -149,7 +144,6 @@ def check(options: argparse.Namespace) -> int:
     from benchkit.recordings.digest_book import check_log, names_in, read_book
     from benchkit.recordings.digest_text import check_text
     from benchkit.recordings.digests import digests_of
-
     book = cli.path(options.check)
     entries = read_book(book)
     if not names_in(entries):
@@ -176,7 +170,6 @@ def compare(options: argparse.Namespace) -> int:
     from benchkit.disk.file_kinds import is_same_file
     from benchkit.recordings.digest_comparison import compare as compared
     from benchkit.recordings.digest_text import comparison_text, sides_of
-
     first, second = sides_of(options.compare, options.system, options.accept_damage)
     if options.compare[0] == options.compare[1] or is_same_file(*options.compare):
         cli.say(f"{first.name} and {second.name} are one recording, given twice: they can only be equal")

@@ -43,11 +43,11 @@ class Signals(unittest.TestCase):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)):
             with self.subTest(number=number):
                 stop = StopRequest()
-                stop.raise_if_requested()
+                stop.raise_if_wished()
                 with signals_as_stop_request(stop, self.left.append):
                     os.kill(os.getpid(), number)
                 with self.assertRaises(Interrupted) as caught:
-                    stop.raise_if_requested()
+                    stop.raise_if_wished()
                 self.assertEqual(code, caught.exception.exit_code)
         self.assertEqual([], self.left)
 

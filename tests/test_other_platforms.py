@@ -44,7 +44,7 @@ class Signals(unittest.TestCase):
                 self.handlers[number](number, None)
             self.assertEqual([code], left)
             with self.assertRaises(Interrupted) as stopped:
-                stop.raise_if_requested()
+                stop.raise_if_wished()
             self.assertEqual(code, stopped.exception.exit_code)
 
     def test_what_was_there_is_put_back(self) -> None:

@@ -67,7 +67,7 @@ class StopRequest:
         self.signal: int | None = None
         self.is_heeded = False
 
-    def raise_if_requested(self) -> None:
+    def raise_if_wished(self) -> None:
         """Raise Interrupted if a signal has come."""
         if self.signal is not None:
             raise Interrupted(self.signal)
@@ -113,7 +113,7 @@ def signals_as_interrupt(leave: Callable[[int], Any]) -> Iterator[None]:
         try:
             yield
         except KeyboardInterrupt:
-            stop.raise_if_requested()
+            stop.raise_if_wished()
             raise
 
 

@@ -61,7 +61,7 @@ def refuse_another_kind(path: Path, wanted: Kind) -> None:
     if kind is Kind.CASES and wanted not in (Kind.CASES, Kind.LOG):
         kind = _kind_by_all_keys(path)
     if kind not in (None, wanted):
-        raise Unusable(f"{shown_path(path)}: this is {kind}, not {wanted}; {_mend(path, kind, wanted)}")
+        raise Unusable(f"{shown_path(path)}: this is {kind}, not {wanted}; {_remedy(path, kind, wanted)}")
 
 
 def _kind_by_all_keys(path: Path) -> Kind | None:
@@ -71,7 +71,7 @@ def _kind_by_all_keys(path: Path) -> Kind | None:
     return next((kind for key, kind in _FIRST_KEYS.items() if key.decode() in keys), None)
 
 
-def _mend(path: Path, kind: Kind | None, wanted: Kind) -> str:
+def _remedy(path: Path, kind: Kind | None, wanted: Kind) -> str:
     name = shell_word(str(path))
     if wanted is Kind.RUN_RECORD and kind in (Kind.LOG, Kind.RECORDING):
         out = shell_word(os.path.join("runs", f"{path.stem}.json"))

@@ -54,7 +54,7 @@ class Deadline:
 
     def slice_s(self) -> float:
         """Seconds to wait now, more than 0. Raises DeadlinePassed, and Interrupted within a slice of a signal."""
-        self.stop.raise_if_requested()
+        self.stop.raise_if_wished()
         left = self.at - self.clock.monotonic()
         if left <= 0:
             raise DeadlinePassed

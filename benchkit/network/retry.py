@@ -95,7 +95,7 @@ def pause(seconds: float, clock: Clock, stop: StopRequest) -> float:
     """Wait so long; the seconds it took. Raises Interrupted within a slice of a signal."""
     start = clock.monotonic()
     while (left := start + seconds - clock.monotonic()) > 0:
-        stop.raise_if_requested()
+        stop.raise_if_wished()
         time.sleep(min(SLICE_S, left))
     return clock.monotonic() - start
 

@@ -74,7 +74,7 @@ class _Run:
                 self._stopped = self._stopped or Stopped("done")  # also for threads that are still asking
         if self._error is not None:
             raise self._error
-        self._limits.stop.raise_if_requested()
+        self._limits.stop.raise_if_wished()
         return self._stopped
 
     def _start(self) -> bool:

@@ -114,19 +114,19 @@ def run_trials(
     """
     is_first = True
     for assignment in assignments:
-        limits.stop.raise_if_requested()
+        limits.stop.raise_if_wished()
         if not is_first and limits.budget.is_over(limits.clock.monotonic()):
             return Stopped("budget")
         is_first = False
         callbacks.prepare(assignment.cell.system)
-        limits.stop.raise_if_requested()  # a signal may have come while the model was loaded
+        limits.stop.raise_if_wished()  # a signal may have come while the model was loaded
         callbacks.observer.starts(assignment)
         line, sentence = try_cell(assignment, answering[assignment.cell.system], limits)
         callbacks.record(line)
         callbacks.observer.recorded(line)
         if sentence is not None:
             return Stopped("error", sentence)
-    limits.stop.raise_if_requested()
+    limits.stop.raise_if_wished()
     return Stopped("done")
 
 
@@ -140,7 +140,7 @@ def try_cell(assignment: Assignment, answering: Answering, limits: Limits) -> tu
         schema=prompt.schema, deadline=monotonic + limits.timeout_s)
     outcome, sentence = _outcome(answering.system, request, limits)
     if isinstance(outcome, Failure):
-        limits.stop.raise_if_requested()  # what a signal broke off is no error of the system, and runs again
+        limits.stop.raise_if_wished()  # what a signal broke off is no error of the system, and runs again
     slept = (clock.wall() - wall) - (clock.monotonic() - monotonic)
     return TrialLine(
         cell=cell, attempt=assignment.attempt, request=answering.request(prompt.ask, cell.seed),

@@ -109,17 +109,10 @@ def size_of(plan: PlanLine, shard: Shard | None = None) -> int:
 def cells_of(plan: PlanLine, shard: Shard | None = None) -> Iterator[Cell]:
     """Planned cells in the order of running: for each trial, for each system, for each case; all, or a shard's."""
     if shard is None:
-        return _every_cell(plan)
-    planned = plan.trials * len(plan.systems) * len(plan.cases)
+        return (Cell(system, case.id, trial) for trial in range(1, plan.trials + 1) for system in plan.systems
+                for case in plan.cases)
     # counted, not skipped: a shard of a large plan holds a thousandth of its cells
-    return (_cell_at(plan, number) for number in range(shard.index - 1, planned, shard.of))
-
-
-def _every_cell(plan: PlanLine) -> Iterator[Cell]:
-    for trial in range(1, plan.trials + 1):
-        for system in plan.systems:
-            for case in plan.cases:
-                yield Cell(system, case.id, trial)
+    return (_cell_at(plan, number) for number in range(shard.index - 1, size_of(plan), shard.of))
 
 
 def _cell_at(plan: PlanLine, number: int) -> Cell:

@@ -103,7 +103,7 @@ def _ended_by_stop_request(stop: StopRequest, holds: Callable[[], bool] = lambda
         yield
     except KitError:
         if holds():
-            stop.raise_if_requested()
+            stop.raise_if_wished()
         raise
 
 

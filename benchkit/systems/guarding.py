@@ -19,6 +19,7 @@ from benchkit.basics.secrets import Redactor
 from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON, ErrorFacts, Failure, Message, Reply, Request, Timings, Usage
 from benchkit.network.replies import MOST_TEXT_BYTES, too_large
+from benchkit.systems.redaction import redacting, without_secrets
 from benchkit.systems.system import Loaded, System
 from benchkit.tasks.modules import Made, Raised, called, place_of, what_came
 
@@ -149,7 +150,7 @@ def guarded(
 ) -> System:
     """The system that `make` gives, guarded. Raises Unusable if it gives none, or raises.
 
-    Words of an error are cut, so what is `hidden` must be so before. It is warmed within `loading`.
+    Words of an error are cut, so secrets are taken out of them before. It is warmed within `loading`.
     """
     guard = _Guard(shown_line(given, 120), file, redactor)
     system = guard.called("system", make)
@@ -237,7 +238,7 @@ class _Guard:
 
 @dataclass(frozen=True, slots=True)
 class GuardedSystem:
-    """A system whose every call is checked; see `System` for what each does."""
+    """A system whose every call is checked, and which gives away no secret; see `System` for what each does."""
 
     inner: Any
     guard: _Guard
@@ -246,19 +247,23 @@ class GuardedSystem:
 
     def open(self) -> Mapping[str, JSON]:
         """The environment."""
-        given = self.guard.called("open", self.inner.open)
-        return self.guard.called("open", self.guard.object_of, "open", given)
+        return self._object("open", self.inner.open)
 
     def settings(self) -> Mapping[str, JSON]:
         """All that determines a request."""
-        given = self.guard.called("settings", self.inner.settings)
-        return self.guard.called("settings", self.guard.object_of, "settings", given)
+        return self._object("settings", self.inner.settings)
+
+    def _object(self, what: str, method: Callable[[], object]) -> Mapping[str, JSON]:
+        with redacting(self.guard.redactor):
+            given = self.guard.called(what, self.guard.object_of, what, self.guard.called(what, method))
+        return cast("Mapping[str, JSON]", self.guard.redactor.value(given))
 
     def warm(self) -> Loaded:
         """What was loaded; a plain number of seconds will do."""
-        with self.loading():
-            given = self.guard.called("warm", self.inner.warm)
-        return self.guard.called("warm", self._loaded, given)
+        with redacting(self.guard.redactor):
+            with self.loading():
+                given = self.guard.called("warm", self.inner.warm)
+            return self.guard.called("warm", self._loaded, given)
 
     def _loaded(self, given: object) -> Loaded:
         loaded = given if isinstance(given, Loaded) else Loaded(cast("float", given))
@@ -268,10 +273,16 @@ class GuardedSystem:
         if not 0 <= plain.load_s <= MOST_SECONDS:
             raise self.guard.refusal("warm", _NO_SECONDS)
         details = None if loaded.details is None else self.guard.object_of("warm", loaded.details)
+        details = cast("Mapping[str, JSON] | None", self.guard.redactor.value(details))
         return replace(plain, load_s=float(plain.load_s), details=details)
 
     def answer(self, request: Request) -> Reply:
         """One whole reply; one that is late is a Timeout of this trial, as it would be at any other system."""
+        with redacting(self.guard.redactor):
+            reply = self._answer(request)
+        return without_secrets(self.guard.redactor, reply)
+
+    def _answer(self, request: Request) -> Reply:
         start, guard = self.clock.monotonic(), self.guard.asked(request)
         given = guard.called("answer", self.inner.answer, request)
         end = self.clock.monotonic()
@@ -289,4 +300,5 @@ class GuardedSystem:
 
     def close(self) -> None:
         """Let go."""
-        self.guard.called("close", self.inner.close)
+        with redacting(self.guard.redactor):
+            self.guard.called("close", self.inner.close)

@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 
 from benchkit.basics.errors import Unusable
-from benchkit.basics.secrets import Redactor
+from benchkit.basics.secrets import Redactor, secrets_in
 from benchkit.basics.texts import shown_line
 from benchkit.systems.baselines import baseline_system
 from benchkit.systems.guarding import guarded
-from benchkit.systems.redaction import redacted
+from benchkit.systems.redaction import redacting
 from benchkit.systems.server_session import SignsFromOutside
 from benchkit.systems.system import System, SystemOptions
 from benchkit.tasks.modules import load_module, module_name_of
@@ -53,7 +53,10 @@ def load_system(name: str, options: SystemOptions, folders: Sequence[Path], give
     if module_name == "openai":
         from benchkit.systems.openai import openai_system
         return openai_system(rest, options)
-    return redacted(lambda safe, redactor: _of_a_module(name, safe, folders, given_as, redactor), options)
+    redactor = Redactor(secrets_in(options.environment))
+    safe = replace(options, say=lambda line: options.say(redactor.text(line)))
+    with redacting(redactor):
+        return _of_a_module(name, safe, folders, given_as, redactor)
 
 
 def _of_a_module(
