@@ -105,12 +105,12 @@ def log_beside(book: "Path", name: str) -> "Path":
 def recordings_of(options: argparse.Namespace) -> "dict[str, Recording]":
     """The recordings of the logs by name: the file's name without `.jsonl`."""
     from benchkit.basics.errors import Unusable
-    from benchkit.disk.file_kinds import Kind, refuse_another_kind
+    from benchkit.disk.file_kinds import FileKind, refuse_another_kind
     found: "dict[str, Recording]" = {}
     for text in options.logs:
         path = cli.path(text)
         if path.suffix != ".jsonl" and path.is_file():
-            refuse_another_kind(path, Kind.LOG)
+            refuse_another_kind(path, FileKind.LOG)
         if path.suffix != ".jsonl":
             raise Unusable(f"{text}: give trial logs, whose names end in .jsonl")
         if path.stem in found:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from benchkit.reports.comparison import SideBySide
-    from benchkit.render.paint import Paint
+    from benchkit.render.columns import Paint
     from benchkit.reports.run_report import RunReport
 
 
@@ -151,7 +151,7 @@ def raise_no_such_case(runs: "Sequence[RunReport]", case_id: str) -> None:
 
 def paint_for(stream: "TextIO") -> "Paint":
     """Colour where a person reads a terminal and did not ask for none."""
-    from benchkit.render.paint import Paint
+    from benchkit.render.columns import Paint
     is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     return Paint(stream.isatty() and not is_plain)
 

@@ -1,10 +1,9 @@
 """A document in which every kind of block and span stands once, and one text wherever a text may stand."""
 from __future__ import annotations
 
-from benchkit.pages.curve_chart import Curve, CurveChart, Point
-from benchkit.pages.distribution_chart import DistributionChart, Group, PercentileMark
-from benchkit.pages.marks import Tone
-from benchkit.pages.timeline_chart import Lane, Moment, TimelineChart, TimelineEvent
+from benchkit.pages.curve_charts import Curve, CurveChart, DistributionChart, Group, PercentileMark, Point
+from benchkit.pages.parts import Tone
+from benchkit.pages.row_charts import Lane, Moment, TimelineChart, TimelineEvent
 from benchkit.render.document import (
     Bar,
     Bars,

@@ -24,7 +24,7 @@ from benchkit.boards.standings import GateStatus, Readings, Standing, TrackRow, 
 from benchkit.boards.trace_check import Verification, Violation
 from benchkit.boards.trace_invariants import LINES
 from benchkit.boards.usage import TokenUse
-from benchkit.pages.marks import Tone
+from benchkit.pages.parts import Tone
 from benchkit.render.document import Callout
 from benchkit.reports.speed import LatencyColumn
 from benchkit.statistics.intervals import clopper_pearson, wilson

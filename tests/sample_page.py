@@ -6,28 +6,54 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchkit.pages.curve_chart import Curve, CurveChart, Point, curve_chart
-from benchkit.pages.distribution_chart import DistributionChart, Group, PercentileMark, distribution_chart
-from benchkit.pages.document import Page, PageSection
+from benchkit.pages.curve_charts import (
+    Curve,
+    CurveChart,
+    DistributionChart,
+    Group,
+    PercentileMark,
+    Point,
+    curve_chart,
+    distribution_chart,
+)
 from benchkit.pages.html import Child, Html, element, joined
-from benchkit.pages.marks import BarPart, Tone, badge, legend, mark, stacked_bar
+from benchkit.pages.page import Page, PageSection
 from benchkit.pages.parts import (
-    Figure,
+    BarPart,
+    HtmlColumn,
+    HtmlFigure,
+    Tone,
     article,
+    badge,
     bullets,
     callout,
     code,
     facts,
     figures,
     fold,
+    legend,
     link,
+    mark,
+    mark_column,
+    number_column,
     paragraph,
     side_by_side,
+    stacked_bar,
+    table,
     text_block,
 )
-from benchkit.pages.row_chart import Bar, DifferenceRow, RowTitles, bar_chart, difference_chart
-from benchkit.pages.tables import Column, mark_column, number_column, table
-from benchkit.pages.timeline_chart import Lane, Moment, TimelineChart, TimelineEvent, timeline_chart
+from benchkit.pages.row_charts import (
+    DifferenceRow,
+    DrawnBar,
+    Lane,
+    Moment,
+    RowTitles,
+    TimelineChart,
+    TimelineEvent,
+    bar_chart,
+    difference_chart,
+    timeline_chart,
+)
 
 HOSTILE = (
     "</script><script>document.title = 'owned'</script>",
@@ -69,10 +95,10 @@ def _lead() -> Html:
         callout(Tone.INCOMPLETE, "12 of 960 trials are incomplete",
                 paragraph("9 Timeout, 3 Unreachable. Worst and best stand side by side below.")),
         callout(Tone.FAIL, "The server's version changed between two sessions", bullets(["0.12.3", HOSTILE[0]])),
-        figures([Figure("81.3 %", "pass^1", "78.9 % to 83.6 % (781 of 960)"),
-                 Figure("93.8 %", "pass@10", "at least one of 10 trials", Tone.PASS),
-                 Figure("64.6 %", "pass^10", "all of 10 trials", Tone.FAIL),
-                 Figure("17", "flaky cases", "of 96; a flake of 10 % is missed in 35 % of runs", Tone.FLAKY)]),
+        figures([HtmlFigure("81.3 %", "pass^1", "78.9 % to 83.6 % (781 of 960)"),
+                 HtmlFigure("93.8 %", "pass@10", "at least one of 10 trials", Tone.PASS),
+                 HtmlFigure("64.6 %", "pass^10", "all of 10 trials", Tone.FAIL),
+                 HtmlFigure("17", "flaky cases", "of 96; a flake of 10 % is missed in 35 % of runs", Tone.FLAKY)]),
         facts([("Model", code("gemma4:e2b")), ("Hardware", "a laptop, 8 cores, 16 GB"), ("Name", HOSTILE[7]),
                ("Sessions", "2026-01-05T10:00:00.000Z, 41 minutes; 2026-01-05T11:02:00.000Z, 3 minutes")]))
 
@@ -95,13 +121,13 @@ def _reliability() -> Iterator[Html]:
 
 def _cases() -> Iterator[Html]:
     yield legend([Tone.PASS, Tone.FAIL, Tone.INCOMPLETE, Tone.ABSENT, Tone.FLAKY])
-    columns = [Column("Case"), number_column("passed"), Column("state"), Column("trials"),
+    columns = [HtmlColumn("Case"), number_column("passed"), HtmlColumn("state"), HtmlColumn("trials"),
                *(mark_column(str(trial), f"trial {trial}") for trial in range(1, _TRIALS + 1))]
     yield from table("Every case and every trial", columns, map(_grid_row, range(_CASES)))
-    bars = [Bar(joined(code(_name(case))), _passed(case) / _TRIALS, max(0.0, _passed(case) / _TRIALS - 0.25),
-                min(1.0, _passed(case) / _TRIALS + 0.2), f"{_passed(case)}/{_TRIALS}", _state(case)[0])
+    bars = [DrawnBar(joined(code(_name(case))), _passed(case) / _TRIALS, max(0.0, _passed(case) / _TRIALS - 0.25),
+                     min(1.0, _passed(case) / _TRIALS + 0.2), f"{_passed(case)}/{_TRIALS}", _state(case)[0])
             for case in range(_CASES)]
-    bars.append(Bar("never ran", None, 0.0, 1.0, "0/0", Tone.INCOMPLETE))
+    bars.append(DrawnBar("never ran", None, 0.0, 1.0, "0/0", Tone.INCOMPLETE))
     yield from bar_chart(RowTitles("Pass rate by case, 95 % Wilson intervals", "case", "pass rate", "passed"), bars)
 
 
@@ -197,5 +223,5 @@ def _empty() -> Iterator[Html]:
         RowTitles("Equal", "pair", "difference", "p"), [DifferenceRow("a", 0.0, 0.0, 0.0, "0 %")]
     )
     yield from timeline_chart(TimelineChart("No lanes", "service", (), (), "min"))
-    yield from table("No rows", [Column("a"), number_column("b")], ())
+    yield from table("No rows", [HtmlColumn("a"), number_column("b")], ())
     yield element("p", stacked_bar("nothing", ()))

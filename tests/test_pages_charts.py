@@ -10,30 +10,46 @@ from random import Random
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from benchkit.pages.curve_chart import PLOT, Curve, CurveChart, Point, curve_chart
-from benchkit.pages.distribution_chart import (
+from benchkit.pages.curve_charts import (
+    PLOT,
+    Curve,
+    CurveChart,
     DistributionChart,
     Group,
     PercentileMark,
+    Point,
     counts_in_bins,
+    curve_chart,
     distribution_chart,
 )
 from benchkit.pages.html import Html, whole
-from benchkit.pages.marks import Tone
-from benchkit.pages.row_chart import Bar, DifferenceRow, RowTitles, bar_chart, difference_chart
-from benchkit.pages.scales import (
+from benchkit.pages.parts import Tone
+from benchkit.pages.row_charts import (
+    DifferenceRow,
+    DrawnBar,
+    Lane,
+    Moment,
+    RowTitles,
+    TimelineChart,
+    TimelineEvent,
+    bar_chart,
+    difference_chart,
+    timeline_chart,
+)
+from benchkit.pages.svg import (
+    SHAPES,
     Scale,
     number,
-    percent,
+    percentage,
     plain_number,
     range_of,
     round_reach,
     round_step,
     scale_of_durations,
+    series_class,
+    shape,
     ticks,
 )
-from benchkit.pages.svg import SHAPES, series_class, shape
-from benchkit.pages.timeline_chart import Lane, Moment, TimelineChart, TimelineEvent, timeline_chart
 from tests.sample_page import HOSTILE
 
 TITLES = RowTitles("Rates", "case", "rate", "passed")
@@ -76,7 +92,7 @@ class Scales(unittest.TestCase):
         for value, expected in table:
             with self.subTest(value=value):
                 self.assertEqual(number(value), expected)
-        self.assertEqual(percent(0.123456), "12.35%")
+        self.assertEqual(percentage(0.123456), "12.35%")
 
     def test_a_place_is_within_the_picture_whatever_the_value(self) -> None:
         scale = Scale(1.0, 3.0)
@@ -211,7 +227,7 @@ class Curves(unittest.TestCase):
 
 class Rows(unittest.TestCase):
     def test_a_bar_ends_at_its_share_and_its_interval_where_it_says(self) -> None:
-        tree = read(bar_chart(TITLES, [Bar("mail", 0.5, 0.25, 0.75, "5/10", Tone.FLAKY)]))
+        tree = read(bar_chart(TITLES, [DrawnBar("mail", 0.5, 0.25, 0.75, "5/10", Tone.FLAKY)]))
         drawn, = of_class(tree, "bar")
         self.assertEqual((place(drawn, "x"), place(drawn, "width")), (0, 50))
         self.assertEqual(drawn.get("class"), "bar flaky")
@@ -220,14 +236,14 @@ class Rows(unittest.TestCase):
         self.assertEqual(pictures(tree)[1].get("aria-label"), "50.0 %, interval 25.0 % to 75.0 %")
 
     def test_a_value_of_which_only_the_ends_are_known_is_a_bar_between_them(self) -> None:
-        tree = read(bar_chart(TITLES, [Bar("mail", None, 0.1, 0.9, "1 to 2", least=0.25, most=0.75)]))
+        tree = read(bar_chart(TITLES, [DrawnBar("mail", None, 0.1, 0.9, "1 to 2", least=0.25, most=0.75)]))
         drawn, = of_class(tree, "bar")
         self.assertEqual((place(drawn, "x"), place(drawn, "width")), (25, 50))
         self.assertEqual(of_class(tree, "dot"), [])
         self.assertEqual(pictures(tree)[1].get("aria-label"), "25.0 % to 75.0 %, interval 10.0 % to 90.0 %")
 
     def test_label_and_figures_are_text_of_a_table(self) -> None:
-        tree = read(bar_chart(TITLES, [Bar(HOSTILE[0], 0.5, None, None, HOSTILE[1])]))
+        tree = read(bar_chart(TITLES, [DrawnBar(HOSTILE[0], 0.5, None, None, HOSTILE[1])]))
         row = tree.find("table/tbody/tr")
         assert row is not None
         self.assertEqual((row[0].tag, row[0].get("scope"), row[0].text), ("th", "row", HOSTILE[0]))
@@ -236,7 +252,9 @@ class Rows(unittest.TestCase):
         self.assertEqual(of_class(tree, "interval"), [])
 
     def test_what_is_not_known_has_no_bar(self) -> None:
-        tree = read(bar_chart(TITLES, [Bar("mail", None, 0.0, 1.0, "0/0"), Bar("mail", None, None, None, "0/0")]))
+        tree = read(
+            bar_chart(TITLES, [DrawnBar("mail", None, 0.0, 1.0, "0/0"), DrawnBar("mail", None, None, None, "0/0")])
+        )
         self.assertEqual(of_class(tree, "bar"), [])
         self.assertEqual(len(of_class(tree, "interval")), 3)
         self.assertEqual(pictures(tree)[1].get("aria-label"), "not known")
@@ -266,7 +284,7 @@ class Rows(unittest.TestCase):
             self.assertEqual(len(pictures(tree)), 1 + len(given))
 
     def test_a_thousand_rows_stay_small(self) -> None:
-        text = whole(bar_chart(TITLES, (Bar(f"mail-{row}", 0.5, 0.4, 0.6, "5/10") for row in range(1000))))
+        text = whole(bar_chart(TITLES, (DrawnBar(f"mail-{row}", 0.5, 0.4, 0.6, "5/10") for row in range(1000))))
         self.assertLess(len(text), 1_000_000)
 
 

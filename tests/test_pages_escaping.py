@@ -10,8 +10,7 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 from benchkit.basics.texts import shown, shown_line
-from benchkit.pages.csv_text import csv_line
-from benchkit.pages.escaping import (
+from benchkit.pages.html import (
     csv_field,
     html_text,
     markdown_block,
@@ -22,6 +21,7 @@ from benchkit.pages.escaping import (
 )
 from benchkit.render.as_markdown import as_markdown
 from benchkit.render.document import Code, Column, Document, Section, Table, number_column
+from benchkit.reports.trials_csv import csv_line
 
 PIECES = ("`", "``", "```", "|", "\\", "\n", "\r", "<b>", "</td>", "<script>", "&amp;", "*", "_", "[x](y)", "![a](b)",
           "http://a.b/c", "www.a.com", "a@b.com", "#1", " ", "  ", "\t", "- ", "1. ", "# ", "---", "~~~", "\x1b[31m",

@@ -7,25 +7,33 @@ import re
 import unittest
 from collections.abc import Iterator
 
-from benchkit.pages import style
-from benchkit.pages.document import Page, PageSection, document
+from benchkit.pages import page
 from benchkit.pages.html import Html, breakable, element, joined, stream, whole
-from benchkit.pages.marks import BarPart, Tone, badge, legend, mark, stacked_bar
+from benchkit.pages.page import Page, PageSection, document
 from benchkit.pages.parts import (
-    Figure,
+    BarPart,
+    HtmlColumn,
+    HtmlFigure,
+    Tone,
     article,
+    badge,
     bullets,
     callout,
     code,
     facts,
     figures,
     fold,
+    legend,
     link,
+    mark,
+    mark_column,
+    number_column,
     paragraph,
     side_by_side,
+    stacked_bar,
+    table,
     text_block,
 )
-from benchkit.pages.tables import Column, mark_column, number_column, table
 from tests.test_pages_escaping import read_html
 
 HOSTILE = "\"><script>alert('x')</script>"
@@ -165,7 +173,7 @@ class TheParts(unittest.TestCase):
 
     def test_parts_escape_what_they_are_given(self) -> None:
         made = joined(paragraph(HOSTILE), code(HOSTILE), link("a", HOSTILE), bullets([HOSTILE]),
-                      callout(Tone.FAIL, HOSTILE, HOSTILE), figures([Figure(HOSTILE, HOSTILE, HOSTILE)]),
+                      callout(Tone.FAIL, HOSTILE, HOSTILE), figures([HtmlFigure(HOSTILE, HOSTILE, HOSTILE)]),
                       facts([(HOSTILE, HOSTILE)]), fold(HOSTILE, HOSTILE), text_block(HOSTILE, HOSTILE),
                       side_by_side(HOSTILE), article("a", HOSTILE, HOSTILE), badge(Tone.PASS, HOSTILE))
         self.assertNotIn("<script", made)
@@ -177,7 +185,7 @@ class TheParts(unittest.TestCase):
 
 class Tables(unittest.TestCase):
     def test_a_table_has_a_caption_scopes_and_a_box_of_its_own(self) -> None:
-        columns = [Column("Case"), number_column("passed", "of 10"), mark_column("1")]
+        columns = [HtmlColumn("Case"), number_column("passed", "of 10"), mark_column("1")]
         made = whole(table("Cases", columns, [["a<b", 3, mark(Tone.PASS, "x")]]))
         self.assertTrue(made.startswith(
             '<div class="scroll" role="region" aria-label="Cases" tabindex="0"><table><caption>Cases</caption>'
@@ -187,7 +195,7 @@ class Tables(unittest.TestCase):
 
     def test_a_row_of_another_length_is_refused(self) -> None:
         with self.assertRaises(ValueError):
-            whole(table("Cases", [Column("a"), Column("b")], [["x"]]))
+            whole(table("Cases", [HtmlColumn("a"), HtmlColumn("b")], [["x"]]))
 
 
 class Pages(unittest.TestCase):
@@ -254,10 +262,10 @@ def without_red_cones(colour: str) -> tuple[float, float, float]:
 
 class Colours(unittest.TestCase):
     def schemes(self) -> Iterator[tuple[str, dict[str, str]]]:
-        light = palette(style.LIGHT)
+        light = palette(page.LIGHT)
         yield "light", light
-        yield "dark", palette(style.DARK)
-        printed = style.STYLE[style.STYLE.index("@media print"):]
+        yield "dark", palette(page.DARK)
+        printed = page.STYLE[page.STYLE.index("@media print"):]
         shorthand = re.findall(r"--([a-z]+): #([0-9a-f])([0-9a-f])([0-9a-f]);", printed)
         yield "paper", light | {name: f"#{r}{r}{g}{g}{b}{b}" for name, r, g, b in shorthand}
 
@@ -284,17 +292,17 @@ class Colours(unittest.TestCase):
                 self.assertGreater(sum(abs(a - b) for a, b in zip(one, other, strict=True)), 0.15)
 
     def test_both_schemes_have_the_same_names(self) -> None:
-        names = [set(re.findall(r"--([a-z0-9-]+):", text)) for text in (style.LIGHT, style.DARK)]
+        names = [set(re.findall(r"--([a-z0-9-]+):", text)) for text in (page.LIGHT, page.DARK)]
         self.assertEqual(*names)
 
     def test_every_colour_that_is_used_is_set(self) -> None:
-        used = set(re.findall(r"var\(--([a-z0-9-]+)\)", style.STYLE))
-        given = set(re.findall(r"--([a-z0-9-]+):", style.STYLE))
+        used = set(re.findall(r"var\(--([a-z0-9-]+)\)", page.STYLE))
+        given = set(re.findall(r"--([a-z0-9-]+):", page.STYLE))
         self.assertEqual(used - given, set())
 
     def test_the_braces_of_the_sheet_match(self) -> None:
-        self.assertEqual(style.STYLE.count("{"), style.STYLE.count("}"))
-        self.assertNotIn("<", style.STYLE)
+        self.assertEqual(page.STYLE.count("{"), page.STYLE.count("}"))
+        self.assertNotIn("<", page.STYLE)
 
 
 if __name__ == "__main__":

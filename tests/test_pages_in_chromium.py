@@ -11,9 +11,9 @@ import zlib
 from pathlib import Path
 
 from benchkit.basics.texts import shown
-from benchkit.pages.distribution_chart import DistributionChart, Group, PercentileMark, distribution_chart
-from benchkit.pages.document import Page, PageSection, document
+from benchkit.pages.curve_charts import DistributionChart, Group, PercentileMark, distribution_chart
 from benchkit.pages.html import joined
+from benchkit.pages.page import Page, PageSection, document
 from tests.chromium import MISSING, BrowserFailed, Chromium, OpenedPage
 from tests.sample_page import HOSTILE, LONG, sample_page
 

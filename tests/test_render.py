@@ -7,12 +7,12 @@ import unittest
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchkit.pages.marks import Tone
+from benchkit.pages.parts import Tone
 from benchkit.recordings.run_record import read_run_record
 from benchkit.render.as_html import as_html
-from benchkit.render.as_markdown import COMMENT, as_markdown
+from benchkit.render.as_markdown import COMMENT, as_markdown, markdown_line, markdown_words
 from benchkit.render.as_text import as_text
-from benchkit.render.columns import WIDTH, width_of
+from benchkit.render.columns import WIDTH, Paint, width_of
 from benchkit.render.document import (
     Bar,
     Bars,
@@ -49,8 +49,6 @@ from benchkit.render.document import (
     with_detail,
     words,
 )
-from benchkit.render.markdown_text import markdown_line, markdown_words
-from benchkit.render.paint import Paint
 from benchkit.reports.run_report import report_of
 from benchkit.reports.sections.failures import failure_blocks, unjudged_blocks
 from tests.corpus import CORPUS

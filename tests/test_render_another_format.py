@@ -8,7 +8,7 @@ from functools import singledispatch
 from itertools import islice
 
 from benchkit.basics.texts import shown
-from benchkit.pages.marks import Tone
+from benchkit.pages.parts import Tone
 from benchkit.render.document import (
     Beside,
     Block,

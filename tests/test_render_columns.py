@@ -5,9 +5,11 @@ import unittest
 from collections.abc import Sequence
 from functools import partial
 
-from benchkit.pages.marks import Tone
+from benchkit.pages.parts import Tone
 from benchkit.render.columns import (
+    NO_PAINT,
     WIDTH,
+    Paint,
     TextCell,
     TextColumn,
     beside,
@@ -18,7 +20,6 @@ from benchkit.render.columns import (
     width_of,
     wrapped,
 )
-from benchkit.render.paint import NO_PAINT, Paint
 
 
 class Widths(unittest.TestCase):

@@ -10,7 +10,7 @@ import unittest
 from collections.abc import Iterator
 from dataclasses import replace
 
-from benchkit.render.paint import Paint
+from benchkit.render.columns import Paint
 from benchkit.reports.documents import case_report, first_screen, text_report
 from benchkit.reports.run_report import report_of
 from tests.commands import ROOT

@@ -11,14 +11,13 @@ from pathlib import Path
 from unittest.mock import patch
 
 from benchkit.basics.values import JSON, ErrorFacts
-from benchkit.pages.escaping import html_text
+from benchkit.pages.html import html_text
 from benchkit.recordings.run_record import Result, RunRecord, read_run_record
 from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import COMMENT, as_markdown
 from benchkit.render.as_text import as_text
-from benchkit.render.columns import WIDTH, width_of
+from benchkit.render.columns import WIDTH, Paint, width_of
 from benchkit.render.document import Document
-from benchkit.render.paint import Paint
 from benchkit.reports.documents import case_report, run_sections
 from benchkit.reports.outputs import (
     FieldDifference,

@@ -13,9 +13,8 @@ from benchkit.recordings.run_record import RunRecord
 from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import COMMENT, as_markdown
 from benchkit.render.as_text import as_text
-from benchkit.render.columns import WIDTH, width_of
+from benchkit.render.columns import WIDTH, Paint, width_of
 from benchkit.render.document import Document
-from benchkit.render.paint import Paint
 from benchkit.reports.comparison import SideBySide, side_by_side
 from benchkit.reports.figures import points, points_spread, probability, times_as_long
 from benchkit.reports.gate import GateRules, gate_of

@@ -12,7 +12,7 @@ from benchkit.basics.clock import Budget, Clock, StopRequest
 from benchkit.basics.errors import EnvironmentFailure, Interrupted, KitError, TrialError, Unusable
 from benchkit.basics.values import Cell, Failure, Reply, Request
 from benchkit.running.at_once import run_at_once
-from benchkit.running.engine import Answering, Callbacks, Limits, Stopped
+from benchkit.running.engine import Answering, Callbacks, RunLimits, Stopped
 from benchkit.running.plan import Assignment
 from benchkit.systems.system import Loaded, System
 from benchkit.trial_log.lines import TrialLine
@@ -97,7 +97,7 @@ class FakeRun:
         return run_at_once(
             work() if assignments is None else assignments, answering,
             Callbacks(self.prepare, self.record, self, self.together),
-            Limits(Budget(100.0, budget_s), 120.0, self.stop, Clock(lambda: self.now, lambda: 1796040000.0)),
+            RunLimits(Budget(100.0, budget_s), 120.0, self.stop, Clock(lambda: self.now, lambda: 1796040000.0)),
             most, self.said.append)
 
     def started(self) -> list[str]:

@@ -10,7 +10,7 @@ from benchkit.basics.clock import Budget, Clock, StopRequest
 from benchkit.basics.errors import EnvironmentFailure, Interrupted, TrialError
 from benchkit.basics.json_text import request_of
 from benchkit.basics.values import JSON, Cell, Failure, Reply, Request
-from benchkit.running.engine import Answering, Callbacks, Limits, Stopped, run_trials
+from benchkit.running.engine import Answering, Callbacks, RunLimits, Stopped, run_trials
 from benchkit.running.plan import Assignment
 from benchkit.systems.system import Loaded
 from benchkit.tasks.task import Prompt
@@ -73,7 +73,7 @@ class FakeRun:
     def run(self, work: tuple[Assignment, ...] = WORK, budget_s: float | None = None, start: float = 100.0) -> Stopped:
         return run_trials(
             work, {"toys:robot": Answering(self, SETTINGS, PROMPTS)}, Callbacks(self.prepare, self.record, self),
-            Limits(Budget(start, budget_s), 120.0, self.stop, Clock(lambda: self.now, lambda: self.wall)))
+            RunLimits(Budget(start, budget_s), 120.0, self.stop, Clock(lambda: self.now, lambda: self.wall)))
 
 
 def raising(error: BaseException, case: str = "a") -> Callable[[Request], Reply]:

@@ -15,7 +15,7 @@ from benchkit.basics.values import JSON
 from benchkit.recordings.recording import recording_bytes, recording_of_fields
 from benchkit.recordings.run_record import run_record_bytes, run_record_of_fields
 from benchkit.trial_log.lines import LinePosition, bytes_of, line_of
-from benchkit.trial_log.schema import Table
+from benchkit.trial_log.schema import FieldTable
 from tests.recordings_samples import mixed_outcomes, recording, toy
 from tests.reports_samples import record
 from tests.test_trial_log_lines import EVERY_KIND
@@ -42,7 +42,7 @@ def answer(read: Read, value: Any) -> object:
 
 def careful(read: Read, value: Any) -> object:
     """The same with every field of every object looked at by name."""
-    with patch.object(Table, "_picked", lambda self, value: None):
+    with patch.object(FieldTable, "_picked", lambda self, value: None):
         return answer(read, value)
 
 
@@ -119,8 +119,12 @@ class TheFastWay(unittest.TestCase):
     def test_most_objects_are_read_fast(self) -> None:
         for read, value in samples():
             is_odd = any(one.keys() & LEFT_OUT for one in objects_in(value))
-            with self.subTest(str(value)[:60]), patch.object(
-                    Table, "_picked_with_care", autospec=True, side_effect=Table._picked_with_care) as looked_at:
+            with (
+                self.subTest(str(value)[:60]),
+                patch.object(
+                    FieldTable, "_picked_with_care", autospec=True, side_effect=FieldTable._picked_with_care
+                ) as looked_at,
+            ):
                 read(value)
                 self.assertEqual(is_odd, looked_at.call_count > 0)
 

@@ -12,7 +12,7 @@ from benchkit.boards.job import usual_file
 from benchkit.boards.samples import readable_word
 from benchkit.boards.scores import RowError
 from benchkit.boards.trace_check import Verification, Violation
-from benchkit.pages.marks import Tone
+from benchkit.pages.parts import Tone
 from benchkit.render.document import Block, Bullets, Callout, CommandLine
 from benchkit.running.plan import can_be_retried
 

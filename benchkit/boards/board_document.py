@@ -20,7 +20,7 @@ from benchkit.boards.sections.took import (
 )
 from benchkit.boards.sections.tracks import track_blocks
 from benchkit.boards.trace_check import Verification
-from benchkit.pages.marks import Tone
+from benchkit.pages.parts import Tone
 from benchkit.render.document import (
     Block,
     Bullets,

@@ -22,7 +22,7 @@ _CLOSING = re.compile(rb',"sum":"[0-9a-f]{16}"\}\r?$', re.MULTILINE)
 _TASK = re.compile(rb'"task":\s*\{\s*"module":\s*"([A-Za-z0-9_.]+)"')
 
 
-class Kind(StrEnum):
+class FileKind(StrEnum):
     """The files there are; the value is how one is called in a sentence."""
 
     LOG = "a trial log"
@@ -35,8 +35,8 @@ class Kind(StrEnum):
     PAGE = "a page or XML file"
 
 
-_FIRST_KEYS = {b"recording": Kind.RECORDING, b"run_record": Kind.RUN_RECORD, b"report": Kind.REPORT,
-               b"gate": Kind.GATE, b"recordings": Kind.DIGESTS, b"cases": Kind.CASES}
+_FIRST_KEYS = {b"recording": FileKind.RECORDING, b"run_record": FileKind.RUN_RECORD, b"report": FileKind.REPORT,
+               b"gate": FileKind.GATE, b"recordings": FileKind.DIGESTS, b"cases": FileKind.CASES}
 
 
 def beginning(path: Path) -> bytes:
@@ -45,43 +45,43 @@ def beginning(path: Path) -> bytes:
         return file.read(HEAD_BYTES)
 
 
-def kind_in(head: bytes) -> Kind | None:
+def kind_in(head: bytes) -> FileKind | None:
     """What begins so; None for what is none of the kit's files, or empty."""
     if _CLOSING.search(head) is not None:
-        return Kind.LOG  # first, for a line of a log may begin as another file does
+        return FileKind.LOG  # first, for a line of a log may begin as another file does
     first = _FIRST_KEY.match(head)
     if first is not None and first[1] in _FIRST_KEYS:
         return _FIRST_KEYS[first[1]]
-    return Kind.PAGE if head.lstrip().startswith((b"<!doctype", b"<?xml")) else None
+    return FileKind.PAGE if head.lstrip().startswith((b"<!doctype", b"<?xml")) else None
 
 
-def refuse_another_kind(path: Path, wanted: Kind) -> None:
+def refuse_another_kind(path: Path, wanted: FileKind) -> None:
     """Raise Unusable where a file is another of the kit's files than the one wanted, with what to do with it."""
     kind = kind_in(beginning(path))
-    if kind is Kind.CASES and wanted not in (Kind.CASES, Kind.LOG):
+    if kind is FileKind.CASES and wanted not in (FileKind.CASES, FileKind.LOG):
         kind = _kind_by_all_keys(path)
     if kind not in (None, wanted):
         raise Unusable(f"{shown_path(path)}: this is {kind}, not {wanted}; {_remedy(path, kind, wanted)}")
 
 
-def _kind_by_all_keys(path: Path) -> Kind | None:
+def _kind_by_all_keys(path: Path) -> FileKind | None:
     """The kind of a JSON file: recordings and records have cases, too, and these come first where keys were sorted."""
     value = read_json(path)
     keys = value.keys() if isinstance(value, Mapping) else ()
     return next((kind for key, kind in _FIRST_KEYS.items() if key.decode() in keys), None)
 
 
-def _remedy(path: Path, kind: Kind | None, wanted: Kind) -> str:
+def _remedy(path: Path, kind: FileKind | None, wanted: FileKind) -> str:
     name = shell_word(str(path))
-    if wanted is Kind.RUN_RECORD and kind in (Kind.LOG, Kind.RECORDING):
+    if wanted is FileKind.RUN_RECORD and kind in (FileKind.LOG, FileKind.RECORDING):
         out = shell_word(os.path.join("runs", f"{path.stem}.json"))
         command = f"python3 harness.py run{_task_in(path)} --system {shell_word(f'replay:{path}')} --out {out}"
         return f"judge it first (with --cases FILE if its cases are not in cases.json): {command}"
-    if wanted is Kind.RUN_RECORD and kind in (Kind.REPORT, Kind.GATE, Kind.PAGE):
+    if wanted is FileKind.RUN_RECORD and kind in (FileKind.REPORT, FileKind.GATE, FileKind.PAGE):
         return "give the run records it was made of, as python3 harness.py run writes them"
-    if wanted is Kind.RECORDING and kind is Kind.RUN_RECORD:
+    if wanted is FileKind.RECORDING and kind is FileKind.RUN_RECORD:
         return f"replay the recording it was made of; python3 report.py {name} shows what it holds"
-    if wanted is Kind.DIGESTS and kind is Kind.LOG:
+    if wanted is FileKind.DIGESTS and kind is FileKind.LOG:
         return f"python3 outputs_digest.py {name} prints its digest"
     return _WHERE_FROM[wanted]
 
@@ -93,11 +93,11 @@ def _task_in(path: Path) -> str:
 
 
 _WHERE_FROM = {
-    Kind.LOG: "give the log that python3 bench.py writes, whose name ends in .jsonl",
-    Kind.RECORDING: "give a recording or a log, as python3 bench.py writes them",
-    Kind.RUN_RECORD: "give a run record, as python3 harness.py run writes it",
-    Kind.CASES: "name the file of cases with --cases",
-    Kind.DIGESTS: "give a file that python3 outputs_digest.py LOG --update FILE --label TEXT has made",
+    FileKind.LOG: "give the log that python3 bench.py writes, whose name ends in .jsonl",
+    FileKind.RECORDING: "give a recording or a log, as python3 bench.py writes them",
+    FileKind.RUN_RECORD: "give a run record, as python3 harness.py run writes it",
+    FileKind.CASES: "name the file of cases with --cases",
+    FileKind.DIGESTS: "give a file that python3 outputs_digest.py LOG --update FILE --label TEXT has made",
 }
 
 

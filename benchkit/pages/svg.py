@@ -1,14 +1,115 @@
-"""The strokes that charts are drawn with: pictures with a text alternative, lines, bars, labels, marks of a shape.
-
-A picture is as wide as its place on the page: horizontal places are given from 0 to 1 and written as percentages,
-vertical ones are pixels, and text keeps its size. Colours come from classes, so that they follow light and dark.
-"""
+"""The strokes that charts are drawn with, and from values to places: pictures, scales, ticks, coordinates."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from benchkit.pages.html import Html, element
-from benchkit.pages.scales import number, percent
+
+LONG_TAIL = 20
+"""From this ratio of the largest value to the middle one on, a distribution is drawn on a logarithmic scale."""
+_ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
+_ROUND_TWICE = (1.0, 2.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Values between `low` and `high` as places from 0 to 1. A range of nothing puts everything in the middle."""
+
+    low: float
+    high: float
+    is_logarithmic: bool = False
+
+    def place(self, value: float) -> float:
+        """Where a value stands, from 0 to 1; values outside stand at the edge."""
+        low, high, value = (self._inner(number) for number in (self.low, self.high, value))
+        if not high > low:
+            return 0.5
+        return min(1.0, max(0.0, (value - low) / (high - low)))
+
+    def at(self, place: float) -> float:
+        """The value at a place."""
+        low, high = self._inner(self.low), self._inner(self.high)
+        inner = low + (high - low) * place
+        return 10.0 ** inner if self.is_logarithmic else inner
+
+    def _inner(self, value: float) -> float:
+        return math.log10(max(value, 1e-12)) if self.is_logarithmic else value
+
+
+def number(value: float) -> str:
+    """A coordinate: at most two digits behind the point, none that say nothing, never a minus before zero."""
+    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def percentage(place: float) -> str:
+    """A place from 0 to 1 as a percentage of the width."""
+    return number(place * 100) + "%"
+
+
+def round_step(span: float, most: int) -> float:
+    """The smallest round step (1, 2, 2.5, 5 times a power of ten) that cuts a span into at most `most` parts."""
+    if not span > 0:
+        return 1.0
+    return _round_up(span / most, _ROUND)
+
+
+def round_reach(value: float) -> float:
+    """The smallest round number that is not below a value, and round when it is halved, too; 0.1 for nothing."""
+    return _round_up(value, _ROUND_TWICE) if value > 0 else 0.1
+
+
+def _round_up(value: float, steps: Sequence[float]) -> float:
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(step * power for step in steps if step * power >= value * (1 - 1e-9))
+
+
+def ticks(scale: Scale, most: int = 5) -> tuple[float, ...]:
+    """Round values within a scale; on a logarithmic one 1, 2 and 5 of each power of ten, or the powers alone."""
+    if scale.is_logarithmic:
+        return _logarithmic_ticks(scale, most)
+    if not scale.high > scale.low:
+        return (scale.low,)
+    step = round_step(scale.high - scale.low, most)
+    first, last = math.ceil(scale.low / step - 1e-9), math.floor(scale.high / step + 1e-9)
+    return tuple(float(f"{index * step:.12g}") for index in range(first, last + 1))
+
+
+def _logarithmic_ticks(scale: Scale, most: int) -> tuple[float, ...]:
+    powers = range(math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high)) + 1)
+    found: tuple[float, ...] = ()
+    for steps in ((1, 2, 5), (1,)):
+        values = [float(f"{step}e{power}") for power in powers for step in steps]
+        found = tuple(value for value in values if scale.low * 0.999999 <= value <= scale.high * 1.000001)
+        if len(found) <= most + 1:
+            break
+    return found[::math.ceil(len(found) / (most + 1))] if found else ()
+
+
+def range_of(values: Iterable[float | None]) -> tuple[float, float] | None:
+    """The smallest and the largest known and finite value."""
+    known = [value for value in values if value is not None and math.isfinite(value)]
+    return (min(known), max(known)) if known else None
+
+
+def scale_of_durations(values: Sequence[float]) -> Scale:
+    """From zero to a round end above the largest of these ascending values, or logarithmic where the tail is long."""
+    if not values:
+        return Scale(0.0, 1.0)
+    low, middle, high = values[0], values[len(values) // 2], values[-1]
+    if low > 0 and high >= LONG_TAIL * middle:
+        return Scale(10.0 ** math.floor(math.log10(low)), high * 1.05, True)
+    step = round_step(high, 5) if high > 0 else 1.0
+    return Scale(0.0, math.ceil(high / step - 1e-9) * step if high > 0 else 1.0)
+
+
+def plain_number(value: float) -> str:
+    """A tick's text: at most three digits that count, no exponent."""
+    text = f"{value:.3g}"
+    return f"{value:.0f}" if "e" in text and abs(value) >= 1 else text.replace("e-0", "e-")
+
 
 SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring", "down", "plus", "bow")
 """So that no series is told by its colour alone; with the colours, 18 series are told apart."""
@@ -37,7 +138,7 @@ def picture(height: float, title: str, description: str, *drawn: Html, class_: s
 
 def line(start: float, end: float, top: float, bottom: float, class_: str) -> Html:
     """A straight line between two places."""
-    return element("line", x1=percent(start), x2=percent(end), y1=number(top), y2=number(bottom), class_=class_)
+    return element("line", x1=percentage(start), x2=percentage(end), y1=number(top), y2=number(bottom), class_=class_)
 
 
 def upright(place: float, top: float, bottom: float, class_: str) -> Html:
@@ -47,18 +148,18 @@ def upright(place: float, top: float, bottom: float, class_: str) -> Html:
 
 def bar(start: float, end: float, top: float, height: float, class_: str, title: str = "") -> Html:
     """A rectangle between two places; its title is shown when it is pointed at."""
-    return element("rect", element("title", title) if title else None, x=percent(start),
-                   width=percent(max(0.0, end - start)), y=number(top), height=number(height), class_=class_)
+    return element("rect", element("title", title) if title else None, x=percentage(start),
+                   width=percentage(max(0.0, end - start)), y=number(top), height=number(height), class_=class_)
 
 
 def dot(place: float, top: float, radius: float, class_: str) -> Html:
     """A circle around a place."""
-    return element("circle", cx=percent(place), cy=number(top), r=number(radius), class_=class_)
+    return element("circle", cx=percentage(place), cy=number(top), r=number(radius), class_=class_)
 
 
 def label(place: float, top: float, text: str, anchor: str = "middle", shift: float = 0, class_: str = "") -> Html:
     """A text; `shift` moves it by pixels to the right, `top` is its base line."""
-    return element("text", text, x=percent(place), y=number(top), dx=number(shift) if shift else None,
+    return element("text", text, x=percentage(place), y=number(top), dx=number(shift) if shift else None,
                    text_anchor=anchor, class_=class_ or None)
 
 
@@ -68,9 +169,9 @@ def shape(series: int, place: float, top: float, title: str = "", class_: str = 
     classes = f"shape {series_class(series)} {class_}".strip()
     told = element("title", title) if title else None
     if name in ("circle", "ring"):
-        return element("circle", told, cx=percent(place), cy=number(top), r="4.5", class_=f"{classes} {name}")
+        return element("circle", told, cx=percentage(place), cy=number(top), r="4.5", class_=f"{classes} {name}")
     inner = element("path", told, d=_PATHS[name], class_=f"{classes} {name}")
-    return element("svg", inner, x=percent(place), y=number(top), class_="at")
+    return element("svg", inner, x=percentage(place), y=number(top), class_="at")
 
 
 def series_class(series: int) -> str:

@@ -19,7 +19,7 @@ from benchkit.basics.fields import Fields
 from benchkit.basics.json_text import pieces_of_list, pieces_of_object, text_of
 from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON
-from benchkit.disk.file_kinds import Kind, refuse_another_kind
+from benchkit.disk.file_kinds import FileKind, refuse_another_kind
 from benchkit.disk.whole_files import MOST_BYTES, open_to_read, read_json, refusal, write_whole
 from benchkit.recordings.digests import (
     DIGEST,
@@ -171,7 +171,7 @@ def is_book(path: Path) -> bool:
 
 def read_book(path: Path) -> tuple[Entry, ...]:
     """The entries of a file. Raises Unusable with file and field."""
-    refuse_another_kind(path, Kind.DIGESTS)
+    refuse_another_kind(path, FileKind.DIGESTS)
     outline = _outline_of(path)
     if outline is not None:
         try:

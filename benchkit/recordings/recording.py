@@ -17,7 +17,7 @@ from benchkit.basics.json_text import lines_of_list, on_one_line, pieces_of_file
 from benchkit.basics.on_demand import OnDemand
 from benchkit.basics.texts import first_alike, shown_line
 from benchkit.basics.values import JSON, Cell, ErrorFacts, Failure, Outcome, Reply, TaskName
-from benchkit.disk.file_kinds import Kind, refuse_another_kind
+from benchkit.disk.file_kinds import FileKind, refuse_another_kind
 from benchkit.disk.whole_files import read_json, refuse_other, same_bytes, write_whole
 from benchkit.trial_log.lines import PlanLine
 from benchkit.trial_log.reader import SessionSummary, TrialLog
@@ -31,7 +31,7 @@ from benchkit.trial_log.schema import (
     TRIAL_FIELDS,
     TRIAL_NUMBER,
     Field,
-    Table,
+    FieldTable,
     check_seed,
     error_in,
     fields_in,
@@ -241,15 +241,15 @@ def _check_trial(trial: RecordedTrial, place: str) -> None:
 
 _AT = {"recorded_latency_s": "outcome.latency_s", **{name: f"outcome.{name}" for name in (
     "error", "retries", "usage", "timings", "finish", "output", "reasoning")}}
-_REPLY = Table(_recorded_trial, RECORDED_REPLY, at=_AT, rule=_check_trial)
-_FAILURE = Table(_recorded_trial, fields_in(
+_REPLY = FieldTable(_recorded_trial, RECORDED_REPLY, at=_AT, rule=_check_trial)
+_FAILURE = FieldTable(_recorded_trial, fields_in(
     TRIAL_FIELDS, RECORDING, ("finish", "output", "reasoning"), error=error_in(RECORDED_ERRORS), usage=NULL,
     timings=NULL), at=_AT, rule=_check_trial)
-_NOT_RUN = Table(
+_NOT_RUN = FieldTable(
     lambda trial, seed, error: not_run(trial, seed, error.message),
     fields_in((one for one in TRIAL_FIELDS if one.name in ("trial", "seed", "error")), RECORDING,
-              error=inner(Table(ErrorFacts, ERROR_FIELDS[:2]))), at=_AT, rule=_check_trial)
-SESSIONS = list_of(Table(SessionFacts, fields_in(SESSION_FIELDS, RECORDING)), "a list of at least one", bool)
+              error=inner(FieldTable(ErrorFacts, ERROR_FIELDS[:2]))), at=_AT, rule=_check_trial)
+SESSIONS = list_of(FieldTable(SessionFacts, fields_in(SESSION_FIELDS, RECORDING)), "a list of at least one", bool)
 HEAD_FIELDS = (
     Field("kit", types.TEXT, "the version of the kit that planned the run"),
     Field("task", inner(TASK), "the task: `module`, `name`, `version`"),
@@ -259,7 +259,7 @@ HEAD_FIELDS = (
     Field("trials", TRIAL_NUMBER, "how often each case is tried"),
 )
 SESSIONS_FIELD = Field("sessions", SESSIONS, "when, where and how it was recorded, a line a session")
-_HEAD = Table(lambda **head: Recording(cases=(), **head), (*HEAD_FIELDS, SESSIONS_FIELD), is_exact=False)
+_HEAD = FieldTable(lambda **head: Recording(cases=(), **head), (*HEAD_FIELDS, SESSIONS_FIELD), is_exact=False)
 
 
 def check_unique(ids: Sequence[str], place: str) -> None:
@@ -305,7 +305,7 @@ def keep_recording(path: Path, recording: Recording) -> bool:
 
 def read_recording(path: Path) -> Recording:
     """The recording in a file. Raises Unusable with file and field for anything else."""
-    refuse_another_kind(path, Kind.RECORDING)
+    refuse_another_kind(path, FileKind.RECORDING)
     try:
         return recording_of_fields(Fields(read_json(path)))
     except ValueError as error:

@@ -11,7 +11,7 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.on_demand import OnDemand
 from benchkit.basics.texts import cases_named, count_of, shown_line
 from benchkit.basics.values import JSON, Case, Reply
-from benchkit.disk.file_kinds import Kind, beginning, kind_in
+from benchkit.disk.file_kinds import FileKind, beginning, kind_in
 from benchkit.disk.machine import environment
 from benchkit.recordings.recording import (
     MOST_HELD,
@@ -149,7 +149,7 @@ def recording_from(reference: Reference, accept_damage: bool = False) -> Recordi
 def is_log(path: Path) -> bool:
     """Whether a file is a trial log: empty, or with a line that is closed by its sum near the top. Raises Unusable."""
     head = beginning(path)
-    return not head or kind_in(head) is Kind.LOG
+    return not head or kind_in(head) is FileKind.LOG
 
 
 def fitted(

@@ -15,11 +15,11 @@ from benchkit.basics.json_text import lines_of_list, on_one_line, pieces_of_file
 from benchkit.basics.on_demand import OnDemand
 from benchkit.basics.texts import count_of
 from benchkit.basics.values import JSON, ErrorFacts, TaskName, Timings, Usage
-from benchkit.disk.file_kinds import Kind, refuse_another_kind
+from benchkit.disk.file_kinds import FileKind, refuse_another_kind
 from benchkit.disk.line_files import LineFile
 from benchkit.disk.whole_files import read_json, refuse_other, write_whole
 from benchkit.recordings.recording import HEAD_FIELDS, SESSIONS_FIELD, SessionFacts, check_unique
-from benchkit.trial_log.schema import RESULT, VERDICTS, Field, Table, check_seed, inner, list_of
+from benchkit.trial_log.schema import RESULT, VERDICTS, Field, FieldTable, check_seed, inner, list_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class VerdictTally:
     """The totals of some results, and how many of the incomplete ones ended in each type of error.
 
     `check_error` is the message of the first one that the task's check could not judge.
@@ -112,13 +112,13 @@ class Counting:
                 self._check_error = self._check_error or result.error.message
 
     @property
-    def tally(self) -> Tally:
+    def tally(self) -> VerdictTally:
         """What was counted so far."""
         counts = [self._verdicts[name] for name in VERDICTS]
-        return Tally(Totals(sum(counts), *counts), dict(sorted(self._errors.items())), self._check_error)
+        return VerdictTally(Totals(sum(counts), *counts), dict(sorted(self._errors.items())), self._check_error)
 
 
-def tally_of(results: Iterable[Result]) -> Tally:
+def tally_of(results: Iterable[Result]) -> VerdictTally:
     """All results, counted."""
     counting = Counting()
     for result in results:
@@ -180,11 +180,11 @@ CASE_FIELDS = (
 )
 RECORD_FIELDS = (
     *HEAD_FIELDS,
-    Field("judge", inner(Table(Judge, JUDGE_FIELDS)), "who judged"),
+    Field("judge", inner(FieldTable(Judge, JUDGE_FIELDS)), "who judged"),
     Field("started_at", types.STAMP, "when it was judged"),
     Field("environment", types.OBJECT, "Python and platform where it was judged"),
     SESSIONS_FIELD,
-    Field("cases", list_of(Table(JudgedCase, CASE_FIELDS)), "the cases in order, a line a case"),
+    Field("cases", list_of(FieldTable(JudgedCase, CASE_FIELDS)), "the cases in order, a line a case"),
 )
 
 
@@ -201,8 +201,8 @@ def _check_result(result: Result, place: str) -> None:
         raise ValueError(f"{place}.verdict does not follow from its checks")
 
 
-_HEAD = Table(lambda **head: RunRecord(results=(), **head), RECORD_FIELDS, is_exact=False)
-_RESULT = Table(Result, RESULT, rule=_check_result)
+_HEAD = FieldTable(lambda **head: RunRecord(results=(), **head), RECORD_FIELDS, is_exact=False)
+_RESULT = FieldTable(Result, RESULT, rule=_check_result)
 
 
 def totals_fields(totals: Totals) -> dict[str, JSON]:
@@ -212,7 +212,7 @@ def totals_fields(totals: Totals) -> dict[str, JSON]:
 
 # ---------------------------------------------------------------------------------------------- writing
 
-def keep_run_record(path: Path, record: RunRecord) -> Tally:
+def keep_run_record(path: Path, record: RunRecord) -> VerdictTally:
     """Write the file, whole or not at all, in the layout that its name asks for; the results are taken once.
 
     Gives what they come to. Raises Unusable where another file stands that is no run record.
@@ -257,7 +257,7 @@ def read_run_record(path: Path) -> RunRecord:
 
     Where the name ends in .jsonl, the results are read from the file, which stays open, whenever they are taken.
     """
-    refuse_another_kind(path, Kind.RUN_RECORD)
+    refuse_another_kind(path, FileKind.RUN_RECORD)
     try:
         return _of_lines(LineFile(path)) if path.suffix == LINES else run_record_of_fields(Fields(read_json(path)))
     except ValueError as error:

@@ -6,15 +6,19 @@ from functools import singledispatch
 from itertools import chain, islice
 
 from benchkit.basics.texts import shown_line
-from benchkit.pages import document as page
-from benchkit.pages import parts, tables
-from benchkit.pages.curve_chart import CurveChart, curve_chart
-from benchkit.pages.distribution_chart import DistributionChart, distribution_chart
+from benchkit.pages import page, parts
+from benchkit.pages.curve_charts import CurveChart, DistributionChart, curve_chart, distribution_chart
 from benchkit.pages.html import Child, Html, element, joined, stream, whole
-from benchkit.pages.marks import BarPart, badge, mark, stacked_bar
-from benchkit.pages.row_chart import Bar as DrawnBar
-from benchkit.pages.row_chart import DifferenceRow, RowTitles, bar_chart, difference_chart
-from benchkit.pages.timeline_chart import TimelineChart, timeline_chart
+from benchkit.pages.parts import BarPart, badge, mark, stacked_bar
+from benchkit.pages.row_charts import (
+    DifferenceRow,
+    RowTitles,
+    TimelineChart,
+    bar_chart,
+    difference_chart,
+    timeline_chart,
+)
+from benchkit.pages.row_charts import DrawnBar as DrawnBar
 from benchkit.render.document import (
     Bar,
     Bars,
@@ -145,7 +149,7 @@ def _facts(block: Facts, level: int) -> Iterator[Html]:
 
 @block_html.register
 def _figures(block: Figures, level: int) -> Iterator[Html]:
-    yield parts.figures(parts.Figure(one.value, one.name, one.below, one.tone) for one in block.items)
+    yield parts.figures(parts.HtmlFigure(one.value, one.name, one.below, one.tone) for one in block.items)
 
 
 @block_html.register
@@ -154,11 +158,11 @@ def _table(block: Table, level: int) -> Iterator[Html]:
     cells = (list(map(_cell, row)) for row in rows)
     columns = [_column(one) for one in block.columns]
     few = total if block.cut.few is None else block.cut.few
-    first = tables.table(block.caption, columns, islice(cells, few), block.look)
+    first = parts.table(block.caption, columns, islice(cells, few), block.look)
     yield from _folded(block.caption, first) if block.detail is Detail.ALL else first
     if total > few:
         more = block.cut.folded(total)
-        rest = tables.table(f"{block.caption}, continued", columns, islice(cells, more), block.look)
+        rest = parts.table(f"{block.caption}, continued", columns, islice(cells, more), block.look)
         yield from _continued(block.cut, rest, more, total - few - more)
 
 
@@ -212,9 +216,9 @@ def _beside(block: Beside, level: int) -> Iterator[Html]:
                       class_="side-by-side")
 
 
-def _column(column: Column) -> tables.Column:
+def _column(column: Column) -> parts.HtmlColumn:
     title = f"{column.group} {plain(column.title)}".strip()
-    return tables.Column(title, _CLASSES[column.kind], column.hint)
+    return parts.HtmlColumn(title, _CLASSES[column.kind], column.hint)
 
 
 def _cell(cell: Cell) -> Child:

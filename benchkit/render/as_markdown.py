@@ -1,4 +1,4 @@
-"""A document as Markdown for a pull request or a job summary: it reads well as it is, and no text can leave its place.
+"""A document as Markdown for a pull request or a job summary: it reads well as it is, and no text leaves its place.
 
 With a limit, such as that of a comment on GitHub, rows are left out first, then the details of runs and pairs, then
 what stands last; and that is said.
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import singledispatchmethod
 from itertools import groupby, islice
 
-from benchkit.basics.texts import count_of
-from benchkit.pages.escaping import markdown_block, markdown_summary
-from benchkit.pages.marks import Tone
+from benchkit.basics.texts import count_of, shown
+from benchkit.pages.html import markdown_block, markdown_cell, markdown_summary
+from benchkit.pages.parts import Tone
 from benchkit.render.document import (
     Beside,
     Block,
@@ -49,7 +49,47 @@ from benchkit.render.document import (
     shown_columns,
     spans_of,
 )
-from benchkit.render.markdown_text import markdown_code, markdown_line, markdown_words
+
+APART = "<!-- -->"
+_MARKUP = re.compile(
+    # an underscore within a word is none
+    r"(?<=[A-Za-z0-9])(_+)(?=[A-Za-z0-9])"
+    r"|[\\`*\[|~$_]"
+    r"|<(?=[A-Za-z/!?]|$)"
+    r"|&(?=#?\w+;|$)"
+    # bare addresses
+    r"|(?<=[a-z]):(?=/)|(?<=mailto):|(?<=xmpp):|(?<=www)\.", re.IGNORECASE)
+# mentions, mail, issues, advisories, commits, emoji: made of the finished text
+_REFERENCE = re.compile(
+    r"(?<![A-Za-z0-9_])@(?=\w)|@(?=[\w-]+\.\w)|#(?=[0-9])|\bGH(?:SA)?-(?=\w)|\b[0-9a-f]{6}(?=[0-9a-f]+\b)"
+    r"|:(?=[a-z0-9+_-]*[a-z+][a-z0-9+_-]*:)|:(?=-1:)", re.IGNORECASE)
+# what begins a heading, quotation, list, line or underlined title
+_START = re.compile(r"^(?:#{1,6}(?=\s|$)|>|[-+](?=\s|$)|[-=](?=[-= ]*$)|\d{1,9}(?=[.)](?:\s|$)))")
+
+
+def markdown_words(text: str) -> str:
+    """A text within a line."""
+    flat = shown(text).replace("\n", " ").replace("\t", " ")
+    return _REFERENCE.sub(rf"\g<0>{APART}", _MARKUP.sub(_escaped, flat))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0] if found[1] else "\\" + found[0]
+
+
+def markdown_line(inline: str) -> str:
+    """A line of finished words that begins a block, so that its beginning is not taken for a list or a heading."""
+    found = _START.match(inline := inline.strip())
+    if found is None:
+        return inline
+    return f"{found[0]}\\{inline[found.end():]}" if found[0][0].isdecimal() else "\\" + inline
+
+
+def markdown_code(text: str, most: int, is_in_table: bool = False) -> str:
+    """A text as a code span of at most `most` characters; nothing for no text."""
+    span = markdown_cell(text, most)
+    return span if is_in_table else span.replace("\\|", "|")
+
 
 COMMENT = 65_536
 """Characters that a comment on GitHub holds; a job summary holds more."""
@@ -63,7 +103,7 @@ CUT = "\nThe rest is left out: the report is longer than a comment may be. The t
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SpaceLimits:
     """How much there is room for: rows of a list, and parts that are told in more than LEAD."""
 
     rows: int | None = None
@@ -73,7 +113,7 @@ class Limits:
 def as_markdown(document: Document, most_characters: int | None = None, level: int = 2) -> Iterator[str]:
     """The file, part by part; `level` is that of its title."""
     if most_characters is None:
-        yield from MarkdownRenderer(Limits(), level).document(document)
+        yield from MarkdownRenderer(SpaceLimits(), level).document(document)
         return
     for limits in _limits():
         parts, is_whole = _fitting(MarkdownRenderer(limits, level).document(document), most_characters)
@@ -84,17 +124,17 @@ def as_markdown(document: Document, most_characters: int | None = None, level: i
         yield CUT
 
 
-def _limits() -> Iterator[Limits]:
+def _limits() -> Iterator[SpaceLimits]:
     """From much to little."""
     rows, parts = MOST_ROWS, MOST_PARTS
     while rows > FEWEST_ROWS:
-        yield Limits(rows)
+        yield SpaceLimits(rows)
         rows = max(rows // 2, FEWEST_ROWS)
-    yield Limits(rows)
+    yield SpaceLimits(rows)
     while parts:
-        yield Limits(rows, parts)
+        yield SpaceLimits(rows, parts)
         parts //= 2
-    yield Limits(rows, 0)
+    yield SpaceLimits(rows, 0)
 
 
 def _fitting(parts: Iterable[str], room: int) -> tuple[list[str], bool]:
@@ -150,7 +190,7 @@ def _bold(markup: str) -> str:
 class MarkdownRenderer:
     """Writes blocks within limits; one document each, for it counts the parts."""
 
-    def __init__(self, limits: Limits, level: int = 2) -> None:
+    def __init__(self, limits: SpaceLimits, level: int = 2) -> None:
         self._limits, self._level = limits, level
         self._parts = self._left_out = 0
 

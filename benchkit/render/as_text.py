@@ -9,7 +9,9 @@ from itertools import islice
 from benchkit.basics.texts import shown_line
 from benchkit.render.columns import (
     INDENT,
+    NO_PAINT,
     WIDTH,
+    Paint,
     TextCell,
     TextColumn,
     beside,
@@ -51,7 +53,6 @@ from benchkit.render.document import (
     shown_columns,
     spans_of,
 )
-from benchkit.render.paint import NO_PAINT, Paint
 
 LONGEST_COMMAND = 1000
 MOST_BESIDE = 12

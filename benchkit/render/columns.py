@@ -1,8 +1,4 @@
-"""Text in columns: what fits a terminal of 100 columns, whatever the texts are.
-
-Widths are those a terminal shows (wide characters take two columns, combining ones none), control characters are
-shown as escapes, and some columns of a table give way where the others need the space.
-"""
+"""Text in columns of at most 100 characters, whatever the texts are, and colour for a terminal."""
 from __future__ import annotations
 
 import unicodedata
@@ -11,6 +7,32 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from benchkit.basics.texts import shown, shown_line
+from benchkit.pages.parts import Tone
+
+_CODES = {Tone.PASS: "32", Tone.FAIL: "31", Tone.INCOMPLETE: "33", Tone.FLAKY: "33", Tone.ABSENT: "33"}
+_STRONG = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Paint:
+    """Puts colour around a text; with `is_on` false it leaves everything as it is."""
+
+    is_on: bool = False
+
+    def toned(self, text: str, tone: Tone) -> str:
+        """A verdict or a state."""
+        return self._around(text, _CODES.get(tone, ""))
+
+    def strong(self, text: str) -> str:
+        """A title."""
+        return self._around(text, _STRONG)
+
+    def _around(self, text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.is_on and code and text else text
+
+
+NO_PAINT = Paint()
+
 
 WIDTH = 100
 INDENT = "  "

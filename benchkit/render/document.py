@@ -14,10 +14,9 @@ from itertools import compress
 from typing import TypeAlias, TypeVar
 
 from benchkit.basics.texts import count_of, shown_line
-from benchkit.pages.curve_chart import CurveChart
-from benchkit.pages.distribution_chart import DistributionChart
-from benchkit.pages.marks import Tone
-from benchkit.pages.timeline_chart import TimelineChart
+from benchkit.pages.curve_charts import CurveChart, DistributionChart
+from benchkit.pages.parts import Tone
+from benchkit.pages.row_charts import TimelineChart
 
 Item = TypeVar("Item")
 Many: TypeAlias = Sequence[Item] | Callable[[], Iterable[Item]]

@@ -7,8 +7,8 @@ from functools import partial
 from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import COMMENT, as_markdown
 from benchkit.render.as_text import as_text
+from benchkit.render.columns import NO_PAINT, Paint
 from benchkit.render.document import Block, Code, Detail, Document, Paragraph, Section, Spans, listed
-from benchkit.render.paint import NO_PAINT, Paint
 from benchkit.reports.comparison import SideBySide
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.sections import cases, rates

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from benchkit.basics.json_text import canonical
 from benchkit.basics.texts import count_of, shown_line, word_for
 from benchkit.basics.values import JSON
-from benchkit.pages.escaping import xml_attribute, xml_text
+from benchkit.pages.html import xml_attribute, xml_text
 from benchkit.recordings.recording import SessionFacts
 from benchkit.recordings.run_record import Result
 from benchkit.reports.comparison import labels_of

@@ -1,21 +1,35 @@
-"""The trials of runs as CSV: one row each, for a spreadsheet or a data frame.
-
-Columns are the same in every row of a file: a check that only some runs have is empty in the others. Nothing is
-averaged, and nothing that is unknown is a zero: it is empty.
-"""
+"""The trials of runs as CSV (RFC 4180): one row each, for a spreadsheet, which runs nothing of it."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from benchkit.basics.json_text import canonical
-from benchkit.pages.csv_text import CsvValue, csv_line
+from benchkit.pages.html import csv_field
 from benchkit.recordings.run_record import JudgedCase, Result
 from benchkit.reports.comparison import labels_of
 from benchkit.reports.latency_ratio import hardware_of
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import latency_of
 from benchkit.trial_log.schema import ERROR_FIELDS, RESULT, TIMINGS_FIELDS, USAGE_FIELDS
+
+CsvValue: TypeAlias = str | int | float | bool | None
+
+
+def csv_line(values: Iterable[CsvValue]) -> str:
+    """One row, CRLF at its end. Texts are made harmless; numbers stay numbers; None is an empty field."""
+    return ",".join(map(_field, values)) + "\r\n"
+
+
+def _field(value: CsvValue) -> str:
+    if isinstance(value, str):
+        return csv_field(value)
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value)
+
 
 RUN_COLUMNS = ("run", "system", "task", "split", "hardware", "sessions")
 CASE_COLUMNS = ("case", "tags", "expected")

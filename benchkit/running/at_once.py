@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from benchkit.basics.texts import count_of
-from benchkit.running.engine import Answering, Callbacks, Limits, Stopped, try_cell
+from benchkit.running.engine import Answering, Callbacks, RunLimits, Stopped, try_cell
 from benchkit.running.plan import Assignment
 from benchkit.trial_log.lines import TrialLine
 
@@ -31,7 +31,7 @@ class _Tried:
 
 
 def run_at_once(
-    assignments: Iterable[Assignment], answering: Mapping[str, Answering], callbacks: Callbacks, limits: Limits,
+    assignments: Iterable[Assignment], answering: Mapping[str, Answering], callbacks: Callbacks, limits: RunLimits,
     most: int, say: Callable[[str], None],
 ) -> Stopped:
     """Run cells with up to `most` of them under way, until `run_trials` would stop; those under way are finished.
@@ -52,7 +52,7 @@ class _Run:
 
     def __init__(
         self, assignments: Iterator[Assignment], answering: Mapping[str, Answering], callbacks: Callbacks,
-        limits: Limits, most: int, say: Callable[[str], None],
+        limits: RunLimits, most: int, say: Callable[[str], None],
     ) -> None:
         self._assignments, self._answering, self._callbacks = assignments, answering, callbacks
         self._limits, self._most, self._say = limits, most, say

@@ -73,7 +73,7 @@ class Refusals:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """When to stop: the budget of the session, the seconds of one trial, a request to stop, refusals in a row."""
 
     budget: Budget
@@ -105,7 +105,7 @@ class Callbacks:
 
 
 def run_trials(
-    assignments: Iterable[Assignment], answering: Mapping[str, Answering], callbacks: Callbacks, limits: Limits,
+    assignments: Iterable[Assignment], answering: Mapping[str, Answering], callbacks: Callbacks, limits: RunLimits,
 ) -> Stopped:
     """Run cells in order until they are done, the budget is over, or no further trial can succeed.
 
@@ -130,7 +130,7 @@ def run_trials(
     return Stopped("done")
 
 
-def try_cell(assignment: Assignment, answering: Answering, limits: Limits) -> tuple[TrialLine, str | None]:
+def try_cell(assignment: Assignment, answering: Answering, limits: RunLimits) -> tuple[TrialLine, str | None]:
     """One trial, ended: its line, and the sentence that stops the run (None: go on)."""
     cell, prompt, clock = assignment.cell, answering.prompts[assignment.cell.case], limits.clock
     wall, monotonic = clock.wall(), clock.monotonic()
@@ -147,7 +147,7 @@ def try_cell(assignment: Assignment, answering: Answering, limits: Limits) -> tu
         started_at=started_at, outcome=outcome, slept_s=slept if slept > SLEPT_S else None), sentence
 
 
-def _outcome(system: System, request: Request, limits: Limits) -> tuple[Outcome, str | None]:
+def _outcome(system: System, request: Request, limits: RunLimits) -> tuple[Outcome, str | None]:
     start = limits.clock.monotonic()
     try:
         reply = answered(system, request)

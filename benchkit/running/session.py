@@ -18,7 +18,7 @@ from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON, Failure
 from benchkit.disk.machine import environment
 from benchkit.running.at_once import run_at_once
-from benchkit.running.engine import Answering, Callbacks, Limits, Stopped, run_trials
+from benchkit.running.engine import Answering, Callbacks, RunLimits, Stopped, run_trials
 from benchkit.running.plan import (
     AllowedChanges,
     RemainingWork,
@@ -195,7 +195,7 @@ class _Session:
         self._write_plan_and_systems()
         workload, cells = self.workload, (self.log, self.plan, self.changes, _chosen(self.workload))
         remaining = remaining_work(*cells)
-        limits = Limits(workload.budget, workload.timeout_s, self.context.stop, self.context.clock)
+        limits = RunLimits(workload.budget, workload.timeout_s, self.context.stop, self.context.clock)
         with observe(remaining) as observer:
             callbacks = Callbacks(self._prepare, self._record, observer, self.writer.together)
             at_once = partial(run_at_once, most=workload.parallel, say=self.context.say)

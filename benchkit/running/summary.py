@@ -12,7 +12,7 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.texts import count_of, names_of, shown_line, word_for
 from benchkit.basics.values import Shard
 from benchkit.recordings.recording import MOST_HELD
-from benchkit.recordings.run_record import LINES, RunRecord, Tally
+from benchkit.recordings.run_record import LINES, RunRecord, VerdictTally
 from benchkit.running.plan import RemainingWork, can_be_retried, cells_of, size_of
 from benchkit.running.shards import better_number, mark_of
 from benchkit.running.workload import Ended, Workload
@@ -111,7 +111,7 @@ def dry_run_text(log: Path, remaining: RemainingWork) -> str:
             f"{remaining.chosen}{first}; nothing was asked or written\n")
 
 
-def run_text(record: RunRecord, tally: Tally, out: Path, report: Command) -> str:
+def run_text(record: RunRecord, tally: VerdictTally, out: Path, report: Command) -> str:
     """What became of the trials of a run record, where it is written, and the command to go on."""
     totals, errors = tally.totals, tally.errors
     reasons = f" ({', '.join(f'{name} {count}' for name, count in errors.items())})" if errors else ""

@@ -13,7 +13,7 @@ from benchkit.basics.fields import Fields
 from benchkit.basics.json_text import ask_of, canonical, digest, sha256_hex
 from benchkit.basics.texts import first_alike, shown, shown_line, unseen_in
 from benchkit.basics.values import JSON, Case, Message, TaskName
-from benchkit.disk.file_kinds import Kind, refuse_another_kind
+from benchkit.disk.file_kinds import FileKind, refuse_another_kind
 from benchkit.disk.whole_files import read_json, shown_path
 from benchkit.tasks.modules import Made, Raised, called, load_module, source_of, told
 
@@ -32,7 +32,7 @@ def read_cases(path: Path, named_by: str = "--cases FILE") -> tuple[Case, ...]:
     """
     if not path.exists():
         raise Unusable(f"{shown_path(path)}: there is no such file; name the file of cases with {named_by}")
-    refuse_another_kind(path, Kind.CASES)
+    refuse_another_kind(path, FileKind.CASES)
     try:
         fields = Fields(read_json(path, MOST_BYTES, MOST_PARTS))
         fields.has_exactly(("cases",))

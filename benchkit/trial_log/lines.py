@@ -35,8 +35,8 @@ from benchkit.trial_log.schema import (
     STOP_REASONS,
     TRIAL_NUMBER,
     Field,
+    FieldTable,
     Row,
-    Table,
     fields_in,
     inner,
     log_table,
@@ -243,7 +243,7 @@ _AT = {**{name: f"cell.{name}" for name in ("system", "case", "trial", "seed")},
                                                "finish", "output", "reasoning")}}
 _REPLY = log_table(_trial_line, LOG_REPLY, at=_AT)
 _FAILURE = log_table(_trial_line, LOG_FAILURE, at=_AT)
-_TABLES: Mapping[str, tuple[type[Line], Table[Any]]] = {
+_TABLES: Mapping[str, tuple[type[Line], FieldTable[Any]]] = {
     "session": (SessionLine, log_table(SessionLine, SESSION_LINE_FIELDS)),
     "plan": (PlanLine, log_table(PlanLine, PLAN_FIELDS, rule=_check_plan)),
     "system": (SystemLine, log_table(SystemLine, SYSTEM_FIELDS)),

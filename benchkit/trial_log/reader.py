@@ -17,7 +17,7 @@ from benchkit.basics.command import shell_word
 from benchkit.basics.errors import Unusable
 from benchkit.basics.json_text import requests_with
 from benchkit.basics.values import JSON, Cell, Shard
-from benchkit.disk.file_kinds import Kind, refuse_another_kind
+from benchkit.disk.file_kinds import FileKind, refuse_another_kind
 from benchkit.disk.whole_files import shown_path, write_new
 from benchkit.trial_log.accounting import Accounting, SessionSummary
 from benchkit.trial_log.cell_table import CellFacts, CellTable, RequestChanges
@@ -215,7 +215,7 @@ def read_log(path: Path | str, *, accept_damage: bool = False, take: TakeLine | 
     line that counts, as `lines_that_count` gives them, while the log is read.
     """
     source = LineSource(Path(path))
-    refuse_another_kind(source.path, Kind.LOG)
+    refuse_another_kind(source.path, FileKind.LOG)
     prescan = prescan_of(source)
     if not prescan.has_session:
         source.refuse_foreign(SESSION_START, "trial log")

@@ -57,7 +57,7 @@ class Field:
     may_miss: bool = False
 
 
-class Table(Generic[T]):
+class FieldTable(Generic[T]):
     """The fields of one kind of object, and how it is read and written.
 
     `make` takes them by name and gives the value; `at` says where in the value a field is kept, if not under its name.
@@ -154,18 +154,18 @@ class Table(Generic[T]):
         return picked, others
 
 
-def log_table(make: Callable[..., T], listed: Iterable[Field], **options: Any) -> Table[T]:
+def log_table(make: Callable[..., T], listed: Iterable[Field], **options: Any) -> FieldTable[T]:
     """A table of the log: what is unknown is passed over, and seconds are rounded when they are written."""
-    return Table(make, (replace(one, type=replace(one.type, write=rounded)) if float in one.type.types else one
-                        for one in listed), is_exact=False, **options)
+    return FieldTable(make, (replace(one, type=replace(one.type, write=rounded)) if float in one.type.types else one
+                             for one in listed), is_exact=False, **options)
 
 
-def inner(table: Table[Any]) -> Type:
+def inner(table: FieldTable[Any]) -> Type:
     """An object inside another."""
     return replace(types.OBJECT, pattern=pattern_of(table.fields), read=table.value_of, write=table.fields_of)
 
 
-def list_of(table: Table[Any], words: str = "a list", holds: Callable[[Any], bool] | None = None) -> Type:
+def list_of(table: FieldTable[Any], words: str = "a list", holds: Callable[[Any], bool] | None = None) -> Type:
     """A list of such objects."""
     return Type(words, frozenset({list}), holds,
                 read=lambda value, place: tuple(table.value_of(one, f"{place}[{at}]") for at, one in enumerate(value)),
@@ -217,8 +217,8 @@ TIMINGS_FIELDS = (
     Field("first_token_s", types.SECONDS_OR_NULL, "until the first token, as the client saw it", csv="first_token_s"),
     Field("other_s", types.SECONDS_OR_NULL, "what is left of the server's own total", csv="other_s"),
 )
-TASK, ERROR = Table(TaskName, TASK_FIELDS), Table(ErrorFacts, ERROR_FIELDS)
-USAGE, TIMINGS = Table(Usage, USAGE_FIELDS), Table(Timings, TIMINGS_FIELDS)
+TASK, ERROR = FieldTable(TaskName, TASK_FIELDS), FieldTable(ErrorFacts, ERROR_FIELDS)
+USAGE, TIMINGS = FieldTable(Usage, USAGE_FIELDS), FieldTable(Timings, TIMINGS_FIELDS)
 LOG_TASK, LOG_ERROR = log_table(TaskName, TASK_FIELDS), log_table(ErrorFacts, ERROR_FIELDS)
 LOG_USAGE, LOG_TIMINGS = log_table(Usage, leniently(USAGE_FIELDS)), log_table(Timings, leniently(TIMINGS_FIELDS))
 
@@ -281,7 +281,7 @@ TRIAL_FIELDS = (
 _ANSWER, _NO_ERROR = ("usage", "timings", "finish", "output", "reasoning"), ("error",)
 
 
-def _known(table: Table[Any]) -> Type:
+def _known(table: FieldTable[Any]) -> Type:
     """An object of the log: it may be null, but then its line takes the long way."""
     return replace(inner(table).or_null(), pattern=pattern_of(table.fields))
 
@@ -304,4 +304,4 @@ def check_seed(trial: int, seed: int, place: str) -> None:
 def error_in(known: Collection[str]) -> Type:
     """An error of one of these types."""
     listed = (replace(one, type=types.one_of(known)) if one.name == "type" else one for one in ERROR_FIELDS)
-    return inner(Table(ErrorFacts, listed))
+    return inner(FieldTable(ErrorFacts, listed))

@@ -10,7 +10,7 @@ from benchkit.boards.question_gates import GateFigures
 from benchkit.boards.sections.took import ABSENT
 from benchkit.boards.sections.wording import LONGEST_LINE, counts_of, synthetic_mark
 from benchkit.boards.usage import TokenUse
-from benchkit.pages.marks import Tone
+from benchkit.pages.parts import Tone
 from benchkit.render.document import (
     Block,
     Cell,

@@ -17,7 +17,7 @@ from benchkit.boards.sections.wording import (
     share_of,
 )
 from benchkit.boards.standings import GateStatus, Readings, Standing
-from benchkit.pages.marks import Tone
+from benchkit.pages.parts import Tone
 from benchkit.render.document import (
     Bar,
     Bars,

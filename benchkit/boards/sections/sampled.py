@@ -10,8 +10,8 @@ from benchkit.basics.texts import are, count_of, percent, shown_line
 from benchkit.boards.board import Board
 from benchkit.boards.samples import Payload, Purchase, SampledAnswer, SampledCase, Score, Seen
 from benchkit.boards.sections.wording import LONGEST_LINE, more, names, remark, synthetic_mark
-from benchkit.pages.marks import Tone
-from benchkit.pages.timeline_chart import Lane, Moment, TimelineChart, TimelineEvent
+from benchkit.pages.parts import Tone
+from benchkit.pages.row_charts import Lane, Moment, TimelineChart, TimelineEvent
 from benchkit.render.document import (
     Beside,
     Block,

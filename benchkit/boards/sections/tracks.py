@@ -7,7 +7,7 @@ from benchkit.basics.texts import shown_line
 from benchkit.boards.board import Board
 from benchkit.boards.sections.wording import LONGEST_LINE, SYSTEMS, interval_of, remark, share_of
 from benchkit.boards.standings import TrackRow, TrackSection
-from benchkit.pages.marks import Tone
+from benchkit.pages.parts import Tone
 from benchkit.render.document import (
     Bar,
     Bars,

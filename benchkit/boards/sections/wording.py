@@ -7,7 +7,7 @@ from benchkit.basics.texts import percent, shown_line
 from benchkit.boards.board import Board
 from benchkit.boards.solver_facts import SystemFacts
 from benchkit.boards.standings import Readings, Standing
-from benchkit.pages.marks import Tone
+from benchkit.pages.parts import Tone
 from benchkit.render.document import Code, Cut, Detail, Mark, Paragraph, Span, listed, quiet, words
 from benchkit.reports.figures import spread
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from benchkit.basics.values import ErrorFacts
-from benchkit.pages.escaping import html_text
+from benchkit.pages.html import html_text
 from benchkit.recordings.run_record import Result
 from benchkit.reports.outputs import AnswerGroup, OutcomeLimits, answer_groups, value_text
 from benchkit.reports.run_report import RunReport

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from benchkit.basics.texts import are, count_of, sentence, shown_line
-from benchkit.pages.marks import Tone
+from benchkit.pages.parts import Tone
 from benchkit.recordings.run_record import Result
 from benchkit.render.document import (
     Bar,

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchkit.basics.texts import count_of, word_for
-from benchkit.pages.marks import Tone
+from benchkit.pages.parts import Tone
 from benchkit.render.document import (
     Bar,
     Bars,

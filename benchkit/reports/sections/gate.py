@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchkit.basics.texts import count_of, names_of
-from benchkit.pages.marks import Tone
+from benchkit.pages.parts import Tone
 from benchkit.render.document import Block, Callout, Document, Facts, Section, words
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures import percent

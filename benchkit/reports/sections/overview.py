@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from benchkit.basics.texts import count_of
-from benchkit.pages.curve_chart import Curve, CurveChart
-from benchkit.pages.marks import Tone
+from benchkit.pages.curve_charts import Curve, CurveChart
+from benchkit.pages.parts import Tone
 from benchkit.render.document import (
     Bar,
     Bars,

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TypeAlias
 
 from benchkit.basics.texts import count_of
-from benchkit.pages.marks import Tone
+from benchkit.pages.parts import Tone
 from benchkit.render.document import (
     Bar,
     Bars,

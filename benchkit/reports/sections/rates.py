@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from benchkit.basics.texts import count_of, sentence
-from benchkit.pages.curve_chart import Curve, CurveChart, Point
-from benchkit.pages.marks import Tone
+from benchkit.pages.curve_charts import Curve, CurveChart, Point
+from benchkit.pages.parts import Tone
 from benchkit.render.document import (
     Bar,
     Bars,

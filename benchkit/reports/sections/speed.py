@@ -5,7 +5,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 
 from benchkit.basics.texts import count_of
-from benchkit.pages.distribution_chart import DistributionChart, Group, PercentileMark
+from benchkit.pages.curve_charts import DistributionChart, Group, PercentileMark
 from benchkit.render.document import (
     Block,
     Cell,
