@@ -15,7 +15,7 @@ from benchkit.basics.command import Command
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import JSON, Case, Message, Reply, Request, TaskName, Timings, Usage
 from benchkit.boards.evaluation import NOTHING_BEFORE, Before
-from benchkit.boards.examination import Examined, examine_trials
+from benchkit.boards.findings import Examined, examine_trials
 from benchkit.boards.game import GameRules, games_of, prompts_of
 from benchkit.boards.pack import Handed, Pack, PackBaseline, PackMarket, PriceList, Sources, Step, Track
 from benchkit.boards.playing import Timing, TracedSystem

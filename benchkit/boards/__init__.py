@@ -6,12 +6,12 @@
     batch, fingerprints      one folder with all that belongs to one run of a job, and what it must agree with
     choosing_batch, solvers, recording_batch
                              which batch is gone on with, who answers, and the session that asks them
-    examination              one look over a batch, its log and its trace, for all of the next line
+    findings                 one look over a batch, its log and its trace, for all of the next line
     expected_trials, trace_check, evaluation, solver_facts, samples
                              what must agree, whether it does, the verdicts, what each took and said, what is shown
     scores, standings        the rows of verdicts, and who stands where
-    findings, banners, board, sections, board_document
-                             what is known of a batch, and the board: as a value, its sections, the document
+    banners, board, sections, board_document
+                             the board: as a value, its sections, the document
     console                  what a terminal is told of batches and of what is to come
     finalizing, publish      all that is derived, on the disk; judged again; verified and closed
     estimate                 what is still to come, in tokens and seconds

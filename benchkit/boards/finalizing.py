@@ -34,8 +34,7 @@ from benchkit.boards.evaluation import (
     keep_what_is_unchanged,
     keep_what_was_judged,
 )
-from benchkit.boards.examination import examine_trials
-from benchkit.boards.findings import Findings, scoring_differences
+from benchkit.boards.findings import Findings, examine_trials, scoring_differences
 from benchkit.boards.fingerprints import scoring_of
 from benchkit.boards.game import games_of
 from benchkit.boards.job import FromPack
