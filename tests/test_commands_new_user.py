@@ -145,7 +145,7 @@ class TasksThatLeave(Workflow):
         self.assertIn(f"\nnot judged: {raised}\n", self.well(f"{KEYWORDS} --unchecked"))
         # what is recorded already is shown, and nobody is asked
         self.assertIn(f"\nnot judged: {raised}\n", self.well(KEYWORDS))
-        self.assertIn(f"\nnot judged: {raised}\n", self.well(
+        self.assertIn(f"\n  not judged: {raised}\n", self.well(
             "harness.py run --system replay:recorded/keywords.json --out runs/a.json"))
         self.well("report.py runs/a.json --out a.json --html a.html --markdown a.md --junit a.xml --csv a.csv")
         self.assertEqual({("CheckError", raised)}, {
