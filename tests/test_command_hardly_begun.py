@@ -31,7 +31,7 @@ class HardlyBegun(Workflow):
         start = time.process_time()
         told = self.well(f"{RUN} --trials 100000 --budget-s 0.001")
         self.assertLess(time.process_time() - start, 10 * few + 0.5)
-        self.assertIn("299,999 of 300,000 trials (299,999 NotRun)", told)
+        self.assertIn("299,999 of 300,000 planned trials did not run", told)
         self.assertIn("299,999 trials are left", told)
         self.assertLess(sum(map(len, self.files().values())), 100_000)
         self.assertFalse(self.recording.exists())

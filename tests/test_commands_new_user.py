@@ -142,9 +142,9 @@ class TasksThatLeave(Workflow):
                 told = self.refused(command, 2, f"case {self.ids[0]}: {raised}, on the output ''")
                 self.assertIn("python3 harness.py check --task triage_task --cases cases.json says", told)
                 self.assertFalse((self.folder / "recorded").exists())
-        self.assertIn(f"\n  not judged: {raised}\n", self.well(f"{KEYWORDS} --unchecked"))
+        self.assertIn(f"\nnot judged: {raised}\n", self.well(f"{KEYWORDS} --unchecked"))
         # what is recorded already is shown, and nobody is asked
-        self.assertIn(f"\n  not judged: {raised}\n", self.well(KEYWORDS))
+        self.assertIn(f"\nnot judged: {raised}\n", self.well(KEYWORDS))
         self.assertIn(f"\n  not judged: {raised}\n", self.well(
             "harness.py run --system replay:recorded/keywords.json --out runs/a.json"))
         self.well("report.py runs/a.json --out a.json --html a.html --markdown a.md --junit a.xml --csv a.csv")
