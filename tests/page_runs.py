@@ -8,7 +8,7 @@ from fractions import Fraction
 from html.parser import HTMLParser
 
 from benchkit.recordings.run_record import RunRecord
-from benchkit.render.document import made, plain
+from benchkit.render.reading import made, plain
 from benchkit.reports.comparison import SideBySide, side_by_side
 from benchkit.reports.documents import markdown_report, page_report, text_report
 from benchkit.reports.run_report import report_of

@@ -44,11 +44,11 @@ from benchkit.render.document import (
     flexible_column,
     listed,
     number_column,
-    plain,
     quiet,
     with_detail,
     words,
 )
+from benchkit.render.reading import plain
 from benchkit.reports.run_report import report_of
 from benchkit.reports.sections.failures import failure_blocks, unjudged_blocks
 from tests.corpus import CORPUS

@@ -30,11 +30,8 @@ from benchkit.render.document import (
     Strong,
     Table,
     Verbatim,
-    cut_rows,
-    made,
-    plain,
-    spans_of,
 )
+from benchkit.render.reading import cut_rows, made, plain, spans_of
 from tests.corpus import CORPUS
 from tests.render_samples import every_block
 

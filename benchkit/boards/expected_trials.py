@@ -1,4 +1,4 @@
-"""What the trial lines of a log say that its trace must agree with: some 60 bytes a line, kept while the log is read."""
+"""What the trial lines of a log say that its trace must agree with: some 60 bytes a line, kept as it is read."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ from benchkit.boards.usage import NOTHING_USED, TokenUse
 from benchkit.recordings.recording import SessionFacts, session_facts
 from benchkit.reports.speed import LatencyColumn, LatencyCount, TokenCount
 from benchkit.statistics.estimators import figure
+from benchkit.tasks.modules import Raised, called
 from benchkit.trial_log.reader import TrialLog
 
 UNREADABLE = "unreadable"
@@ -135,12 +136,10 @@ class Gathering:
 
     def _word(self, found: Gathered, output: str) -> str:
         try:
-            return shown_line(str(self._pack.said_key(output)), 80)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001
-            # a pack is a stranger's module, and what an answer says in one word decides nothing
-            found.unread[type(error).__name__] += 1
+            return shown_line(called(lambda: str(self._pack.said_key(output))), 80)
+        except Raised as raised:
+            # what an answer says in one word decides nothing
+            found.unread[type(raised.error).__name__] += 1
             return UNREADABLE
 
 

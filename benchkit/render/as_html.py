@@ -49,11 +49,8 @@ from benchkit.render.document import (
     Table,
     Tally,
     Verbatim,
-    cut_rows,
-    made,
-    plain,
-    spans_of,
 )
+from benchkit.render.reading import cut_rows, made, plain, spans_of
 
 LONGEST_COMMAND = 1000
 _CLASSES = {Kind.TEXT: "", Kind.WORD: "short", Kind.NUMBER: "number", Kind.MARKS: ""}

@@ -41,14 +41,8 @@ from benchkit.render.document import (
     Table,
     Tally,
     Verbatim,
-    cut_rows,
-    is_shown,
-    made,
-    plain,
-    plain_span,
-    shown_columns,
-    spans_of,
 )
+from benchkit.render.reading import cut_rows, is_shown, made, plain, plain_span, shown_columns, spans_of
 
 APART = "<!-- -->"
 _MARKUP = re.compile(

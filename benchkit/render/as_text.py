@@ -45,14 +45,8 @@ from benchkit.render.document import (
     Strong,
     Table,
     Verbatim,
-    cut_rows,
-    is_shown,
-    made,
-    plain,
-    plain_span,
-    shown_columns,
-    spans_of,
 )
+from benchkit.render.reading import cut_rows, is_shown, made, plain, plain_span, shown_columns, spans_of
 
 LONGEST_COMMAND = 1000
 MOST_BESIDE = 12
