@@ -18,6 +18,7 @@ from benchkit.render.document import (
     Cell,
     Chart,
     Code,
+    CommandLine,
     Document,
     Facts,
     Figures,
@@ -124,6 +125,11 @@ def _(block: Verbatim, level: int) -> Iterator[str]:
     kept, told = block.beginning
     lines = "".join(f": {line}\n" for line in shown(kept).split("\n"))
     yield f" {org_line(block.title)}\n{lines} {org_words(told)}\n"
+
+
+@org_block.register
+def _(block: CommandLine, level: int) -> Iterator[str]:
+    yield f" {org_words(f'{block.before} {block.line}')}\n"
 
 
 @org_block.register

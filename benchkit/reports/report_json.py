@@ -2,7 +2,9 @@
 
 Figures are rounded half-even to 6 digits from exact values, but never to 0 or 1 where they are neither; what is not
 available is null, never zero. `se` is also null where no case wavered, and `prompt` and `cached` of `tokens` where no
-trial tells them. `comparisons` has one object for each pair of runs, in the order of the runs:
+trial tells them. Of each run it has the fields that run_fields lists. A key that is added leaves the version as it is.
+
+`comparisons` has one object for each pair of runs, in the order of the runs:
 
     {"base": {"run": 0, "name", "rank": {"best", "worst"} | null}, "candidate": {"run": 1, ...},
      "not_compared": [{"code", "text"}, ...]}                      why not; then nothing else follows

@@ -2,9 +2,6 @@
 
 Figures are exact (fractions) or floats as they were computed; rounding belongs to the renderers. A report follows
 from its run record alone, in the same words on every machine.
-
-Each is a label and a sentence, for any renderer; below its rates each of them also says what a run of this length
-may have missed.
 """
 from __future__ import annotations
 

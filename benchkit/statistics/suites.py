@@ -2,7 +2,7 @@
 
 A suite's value is the unweighted mean of its cases' values; trials are never pooled. Cases with equal counts
 are computed once, and pass@k is pass^k of the same suite with passes and fails exchanged, taken from 1. Values are
-exact; those whose fraction would have hundreds of digits are kept as figures.py says.
+exact; those whose fraction would have hundreds of digits are kept as a short one near it (estimators.shortened).
 """
 
 from __future__ import annotations
