@@ -85,7 +85,7 @@ class Commands(InAFolder):
 
 class Page(unittest.TestCase):
     def test_the_tree_is_the_folder(self) -> None:
-        tree = re.search(r"^## The house\n\n((?:    .*\n|\n)+)", README, re.MULTILINE)
+        tree = re.search(r"^## The tree\n\n((?:    .*\n|\n)+)", README, re.MULTILINE)
         assert tree is not None
         named = set(re.findall(r"^    (\S+) ", tree.group(1), re.MULTILINE))
         floors = set(re.findall(r"^      (\S+/) ", tree.group(1), re.MULTILINE))

@@ -22,7 +22,11 @@ ERROR_TYPES = (
     "NotRun", "Timeout", "Unreachable", "ServerBusy", "ServerError", "BrokenReply", "Unfinished", "BadReply",
     "ReplyTooLarge", "PromptTooLong", "ModelChanged", "CheckError",
 )
-"""Why a trial is incomplete: the closed list. A reader refuses any other word."""
+"""Why a trial is incomplete: the closed list, in the order in which reports name them. A reader refuses any other word.
+
+A new word also stands in docs/formats.md; running/plan.py says which cannot be tried again (NEVER_RETRIED), and
+network/retry.py which answer of a server is which. A number of a word stands in no file.
+"""
 
 
 class KitError(Exception):

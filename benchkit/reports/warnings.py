@@ -1,4 +1,8 @@
-"""Every reason to trust a figure of a run less, each with a code that stays the same."""
+"""Every reason to trust a figure of a run less, each with a code that stays the same.
+
+A warning that is made here stands in every format; the first screen shows its code. Boards have banners of their own
+(boards/banners.py).
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
