@@ -109,7 +109,8 @@ class Timings:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole answer. `output` is as received; `reasoning` is kept apart and never judged.
+    """A whole answer. `output` is as received; `reasoning` is kept apart and never judged. `finish` is the word of the
+    server for why it ended: "length" is counted as cut off, None is not told.
 
     `latency_s` is that of the last request only, from the first byte sent to the last byte read;
     `retries` counts the requests before it, `waited_s` the time between them. `retried` is what came of each of these;

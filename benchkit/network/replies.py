@@ -1,4 +1,8 @@
-"""What every dialect makes of a reply that grows: its answer, its reasoning, its first moment, bounds and errors."""
+"""What every dialect makes of a reply that grows: its answer, its reasoning, its first moment, bounds and errors.
+
+A dialect is a ReplyParser (ollama_replies.py, openai_replies.py). Its `ended` is called for a 200 that ended in order,
+before `reply`: a dialect without a stream reads its whole body there.
+"""
 from __future__ import annotations
 
 import re

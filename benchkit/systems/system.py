@@ -32,7 +32,8 @@ class System(Protocol):
     def settings(self) -> Mapping[str, JSON]:
         """All that determines a request besides messages, schema and seed. After `open`: digest as served.
 
-        Before `open`, what only a server knows is None; the rest is as it will be.
+        Before `open`, what only a server knows is None; the rest is as it will be. Reports warn by some keys, where
+        they are there: `pinned_by`, `served`, `response_format`, `parallel`, `temperature`.
         """
 
     def warm(self) -> Loaded:
