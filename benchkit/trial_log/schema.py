@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import attrgetter, contains, itemgetter
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -87,10 +88,11 @@ class FieldTable(Generic[T]):
 
     def fields_of(self, value: T) -> Row:
         """The object that a file holds for a value."""
-        row = dict(zip(self._names, self._values(value), strict=True))
+        row = dict(zip(self._names, self._values(value)))  # noqa: B905 - both are of the same fields
         for name, write in self._writes:
-            if row[name] is not None:
-                row[name] = write(row[name])
+            inner = row[name]
+            if inner is not None:
+                row[name] = write(inner)
         for name in self._left_out:
             if row[name] is None:
                 del row[name]
@@ -123,19 +125,18 @@ class FieldTable(Generic[T]):
             picked = self._pick(value)
         except KeyError:
             return None
-        if not all(map(contains, self._types, map(type, picked))):
-            return None
+        return picked if all(map(contains, self._types, map(type, picked))) and self._holds_all(value) else None
+
+    def _holds_all(self, value: Row) -> bool:
+        """Whether values of the right types may stand there, and no field that may be left out is among them."""
         for name in self._bounded:
             number = value[name]
             if number is not None and not 0 <= number <= MOST_INTEGER:
-                return None
+                return False
         for name, holds in self._holds:
             if value[name] is not None and not holds(value[name]):
-                return None
-        for name in self._left_out:
-            if name in value:
-                return None
-        return picked
+                return False
+        return self._is_exact or not any(map(value.__contains__, self._left_out))
 
     def _picked_with_care(self, found: Fields) -> tuple[list[Any], Row]:
         """The same field by field, what is wrong by name; and what is there of the fields that may be left out."""
@@ -239,16 +240,12 @@ SESSION_FIELDS = (
 )
 
 
-def _are_truths(checks: Mapping[str, JSON]) -> bool:
-    return bool(checks) and all(type(value) is bool for value in checks.values())
+def _are_all(kind: type, values: Mapping[str, JSON]) -> bool:
+    return {kind}.issuperset(map(type, values.values()))
 
 
-def _are_texts(explain: Mapping[str, JSON]) -> bool:
-    return all(type(value) is str for value in explain.values())
-
-
-_CHECKS = Type("an object of true and false", frozenset({dict}), _are_truths, write=dict)
-_EXPLAIN = Type("an object of texts", frozenset({dict}), _are_texts, write=dict)
+_CHECKS = Type("an object of true and false", frozenset({dict}), lambda checks: bool(checks) and _are_all(bool, checks))
+_EXPLAIN = Type("an object of texts", frozenset({dict}), partial(_are_all, str))
 TRIAL_FIELDS = (
     Field("system", types.NAME, "who was asked", LOG),
     Field("case", types.NAME, "the id of the case", f"{LOG}, {RUN_RECORD}"),
