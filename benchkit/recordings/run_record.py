@@ -1,4 +1,7 @@
-"""A run record: a recording judged over its cases; written and read as one JSON value, or as one result a line."""
+"""A run record: a recording judged over its cases; written and read as one JSON value, or as one result a line.
+
+Lines are read as the results are taken: what is wrong with one is said when its turn comes. They have no totals.
+"""
 from __future__ import annotations
 
 from collections import Counter
