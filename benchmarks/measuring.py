@@ -17,8 +17,6 @@ from statistics import median
 from typing import TypeVar
 
 from benchkit.disk.machine import CPUINFO, processor
-from benchkit.render.columns import TextCell, TextColumn
-from benchkit.render.columns import table as aligned
 
 Found = TypeVar("Found")
 ROOT = Path(__file__).resolve().parent.parent
@@ -119,5 +117,7 @@ def machine_line(date: str | None = None) -> str:
 
 def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Aligned columns, titles first; the first column stands to the left, figures to the right."""
-    columns = [TextColumn(title, place > 0) for place, title in enumerate(titles)]
-    return "\n".join(aligned(columns, (list(map(TextCell, row)) for row in rows)))
+    lines = [titles, *rows]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    return "\n".join("  " + "  ".join(cell.rjust(width) if place else cell.ljust(width) for place, (cell, width) in
+                                      enumerate(zip(line, widths, strict=True))).rstrip() for line in lines)

@@ -41,7 +41,7 @@ class StrangeLog(Workflow):
                 self.assertFalse((self.folder / "imported").exists())
 
     def test_typed_they_are_imported_and_the_run_goes_on(self) -> None:
-        self.assertIn("3 of 3 cases pass every time", self.well(
+        self.assertIn("of 3 cases 3 passed every time", self.well(
             f"bench.py --log recorded/smol.jsonl {self.typed_words} --trials 3 --quiet"))
         self.assertTrue((self.folder / "imported").exists())
 
@@ -64,7 +64,7 @@ class StrangeLog(Workflow):
             self.well(f"{shard} --shard {number}/2 --log recorded/half-{number}.jsonl")
         told = self.well("bench.py --merge recorded/half-1.jsonl recorded/half-2.jsonl --log recorded/all.jsonl")
         self.assertIn(self.typed_words, told)
-        self.assertIn("3 of 3 cases pass every time", self.well(self.offered(told, "show")))
+        self.assertIn("of 3 cases 3 passed every time", self.well(self.offered(told, "show")))
         told = self.well("bench.py --merge recorded/half-1.jsonl --log recorded/part.jsonl")
         self.well(self.offered(told, "recording"))
         self.assertIn("every planned trial ran", self.well(self.offered(told, "run what is left")))
@@ -76,7 +76,7 @@ class StrangeLog(Workflow):
         self.assertEqual((2, ""), (told.code, told.stdout))
         offered = told.stderr.rstrip("\n").rpartition("record again: python3 ")[2]
         self.assertIn(self.typed_words, offered)
-        self.assertIn("3 of 3 cases pass every time", self.well(f"{offered} --quiet"))
+        self.assertIn("of 3 cases 3 passed every time", self.well(f"{offered} --quiet"))
 
     def test_what_needs_no_module_imports_none(self) -> None:
         for command in ("bench.py --log recorded/smol.jsonl --status",

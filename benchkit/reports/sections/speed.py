@@ -38,10 +38,8 @@ def speed_blocks(run: RunReport) -> Iterator[Block]:
         columns = [Column("seconds"), *map(number_column, ("warm", "95 %", "cold", "95 %"))]
         yield Chart(_chart(run))
         yield Table("Latency, by percentile", columns, list(_rows(warm, cold)), detail=Detail.MORE)
-        where = measured_on(run.record.sessions)
         yield quiet(f"In seconds, judged trials and timeouts, by nearest rank; {COLD}: its prompt is not in the cache "
-                    "of the server; 95 %: rank interval (?: too few trials for that end)",
-                    *(("; measured on ", Code(where, 400)) if where else ()), ".", detail=Detail.MORE)
+                    "of the server; 95 %: rank interval (?: too few trials for that end).", detail=Detail.MORE)
     else:
         yield words("No latency was recorded.")
     yield Facts(list(_facts(run)))
@@ -52,6 +50,9 @@ def _facts(run: RunReport) -> Iterator[tuple[str, Spans]]:
     for name, column in (("Latency, warm", run.speed.warm), ("Latency, cold", run.speed.cold)):
         if column.n:
             yield name, _in_short(column)
+    where = measured_on(run.record.sessions)
+    if where and (run.speed.warm.n or run.speed.cold.n):
+        yield "Measured on", Code(where, 400)
     loads = [load for load in loading.sessions if load is not None]
     if loads:
         took = seconds(loads[0]) if len(loads) == 1 else f"{seconds(min(loads))} to {seconds(max(loads))}"
