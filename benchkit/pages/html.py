@@ -16,6 +16,8 @@ from typing import TypeAlias
 
 from benchkit.basics.texts import shown, shown_line
 
+# most texts hold nothing else, and stay as they are
+_HARMLESS = re.compile(r"[ !#-%(-;=?-~\n\t]*")
 _NONCHARACTER = re.compile("[\ufffe\uffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BACKTICKS = re.compile(r"`+")
@@ -30,6 +32,8 @@ _CSV_SPECIAL = re.compile(r'[",\r\n]')
 
 def html_text(text: str) -> str:
     """A text for the content of an HTML element or for a quoted attribute."""
+    if _HARMLESS.fullmatch(text):
+        return text
     visible = shown(text)
     if not visible.isascii():
         visible = _NONCHARACTER.sub(_named, visible)
@@ -164,7 +168,10 @@ def breakable(text: str) -> Html:
 def _content(child: Child) -> Html:
     if isinstance(child, Html):
         return child
-    return Html("" if child is None else _BEFORE_A_UNIT.sub("\u00a0", html_text(str(child))))
+    if child is None:
+        return Html()
+    text = html_text(str(child))
+    return Html(_BEFORE_A_UNIT.sub("\u00a0", text) if " " in text else text)
 
 
 def _verbatim(children: Iterable[Child]) -> str:

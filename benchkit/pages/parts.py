@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from benchkit.pages.html import Child, Html, breakable, element, joined, stream, whole
 from benchkit.pages.svg import bar, percentage, picture
@@ -22,7 +23,7 @@ class Tone(StrEnum):
     @property
     def sign(self) -> str:
         """The sign that tells the tone without its colour; none for PLAIN."""
-        return {"pass": "\u2713", "fail": "\u00d7", "incomplete": "?", "flaky": "~", "absent": "\u00b7"}.get(self, "")
+        return _SIGNS.get(self, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class BarPart:
     count: int
 
 
+_SIGNS = {Tone.PASS: "\u2713", Tone.FAIL: "\u00d7", Tone.INCOMPLETE: "?", Tone.FLAKY: "~", Tone.ABSENT: "\u00b7"}
 _WORDS = {Tone.PASS: "pass", Tone.FAIL: "fail", Tone.INCOMPLETE: "incomplete", Tone.FLAKY: "flaky",
           Tone.ABSENT: "not run", Tone.PLAIN: "other"}
 _ROOM_FOR_A_SIGN = 0.12
@@ -161,6 +163,7 @@ def code(text: str) -> Html:
     return element("code", text)
 
 
+@lru_cache(1_000)
 def name_code(text: str) -> Html:
     """The same for a name, which may need several lines in a narrow column."""
     return element("code", breakable(text))

@@ -83,11 +83,13 @@ def blocks_html(blocks: Blocks, level: int) -> Iterator[Html]:
 def line(cell: Cell) -> Html:
     """Spans, one behind the other."""
     spans = spans_of(cell)
-    are_marks = len(spans) > 1 and all(isinstance(span, Mark) and span.small for span in spans)
-    return whole(joined(_span(span), " " if are_marks else None) for span in spans)
+    shown = [span if isinstance(span, str) else _span(span) for span in spans]
+    if len(spans) > 1 and all(isinstance(span, Mark) and span.small for span in spans):
+        return joined(*(piece for one in shown for piece in (one, " ")))
+    return joined(*shown)
 
 
-def _span(span: Span) -> Html:
+def _span(span: Span) -> Child:
     match span:
         case Code():
             return parts.name_code(span.line)
@@ -100,7 +102,7 @@ def _span(span: Span) -> Html:
             return parts.link(to, shown) if to and not small else shown
         case Tally(title, counts):
             return stacked_bar(title, [BarPart(tone, count) for tone, count in counts])
-    return joined(span)
+    return span
 
 
 def _body(section: Section, level: int) -> Iterator[Html]:
@@ -185,7 +187,9 @@ def _bullets(block: Bullets, level: int) -> Iterator[Html]:
 
 @block_html.register
 def _fold(block: Fold, level: int) -> Iterator[Html]:
-    yield from _folded(line(block.title), blocks_html(block.blocks, level), block.anchor, block.is_open)
+    pieces = _folded(line(block.title), blocks_html(block.blocks, level), block.anchor, block.is_open)
+    # blocks that are held anyway make one piece: many pieces cost more, since all that they stand in hands them on
+    yield from pieces if callable(block.blocks) else [whole(pieces)]
 
 
 @block_html.register

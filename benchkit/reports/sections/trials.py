@@ -50,7 +50,7 @@ def _detailed_blocks(run: RunReport, place: int, anchors: Anchors) -> Iterator[B
     yield from _tags(case)
     yield Beside(_asked(run, place, anchors.most_characters))
     for group in detailed.groups:
-        yield Fold(_title(run.cases[place].id, group), partial(_group_blocks, group, anchors.most_characters),
+        yield Fold(_title(run.cases[place].id, group), list(_group_blocks(group, anchors.most_characters)),
                    anchors.trial(place, group.first.trial))
     if detailed.hidden:
         yield quiet(f"Other outcomes, in {count_of(detailed.hidden, 'trial')}, are not shown.")
