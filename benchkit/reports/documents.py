@@ -78,7 +78,9 @@ def _rates(run: RunReport) -> Iterator[Block]:
 
 def text_report(side: SideBySide, paint: Paint = NO_PAINT, is_full: bool = False) -> Iterator[str]:
     """The report for a terminal, line by line: what a person wants to know first, or all of it."""
-    return as_text(document_of(side), paint, is_full)
+    yield from as_text(document_of(side), paint, is_full)
+    if not is_full:
+        yield from ("\n", "This is what comes first; --full prints all, --case ID all trials of a case.\n")
 
 
 def markdown_report(side: SideBySide) -> Iterator[str]:

@@ -54,7 +54,7 @@ def _facts(run: RunReport) -> Iterator[tuple[str, Spans]]:
     if where and (run.speed.warm.n or run.speed.cold.n):
         yield "Measured on", Code(where, 400)
     loads = [load for load in loading.sessions if load is not None]
-    if loads:
+    if any(loads):
         took = seconds(loads[0]) if len(loads) == 1 else f"{seconds(min(loads))} to {seconds(max(loads))}"
         yield "Loading", f"the model took {took} s to load"
     if loading.reloads:
