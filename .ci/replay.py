@@ -64,7 +64,7 @@ def without_circumstances(value: Any, fields: frozenset[str]) -> Any:
 def compare(tree: Path, other: Path) -> int:
     """Say which files of two trees differ; what was printed counts if both were replayed."""
     sys.path.insert(0, str(tree))
-    fields = frozenset(importlib.import_module("harness").RUN_DESCRIPTION_FIELDS)
+    fields = frozenset(importlib.import_module("benchkit.recordings.replay").RUN_DESCRIPTION_FIELDS)
     places = PLACES if (other / "replayed").is_dir() else PLACES[:2]
     names = sorted({path.relative_to(root) for root in (tree, other) for place in places
                     for path in (root / place).rglob("*") if path.is_file()})
