@@ -14,9 +14,9 @@ from benchkit.statistics.estimators import Counts
 from benchkit.statistics.intervals import Interval
 from benchkit.statistics.lattice_sums import LARGEST_LATTICE, LEAST_ABOUT, About, Term, on_lattice, two_sided_tail
 from benchkit.statistics.permutation import (
-    FEWEST_DIFFERING_CASES,
     PairedCounts,
     difference_bounds,
+    fewest_differing,
     label_permutation_p,
     mean,
     pass_rate_differences,
@@ -116,10 +116,9 @@ class SignFlip(unittest.TestCase):
         for changed in range(9):
             differences = [Fraction(1, 2)] * changed + [Fraction(0)] * 4
             self.assertEqual(smallest_sign_flip_p(differences), sign_flip_p(differences))
-        below, reached = (
-            smallest_sign_flip_p([Fraction(1)] * cases)
-            for cases in (FEWEST_DIFFERING_CASES - 1, FEWEST_DIFFERING_CASES)
-        )
+        fewest = fewest_differing(Fraction(1, 20)) or 0
+        self.assertEqual(6, fewest)
+        below, reached = (smallest_sign_flip_p([Fraction(1)] * cases) for cases in (fewest - 1, fewest))
         self.assertTrue(reached < Fraction(1, 20) < below)
 
     def test_a_thousand_cases_of_ten_trials_take_less_than_a_second_and_are_exact(self) -> None:

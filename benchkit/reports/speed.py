@@ -239,14 +239,6 @@ class TokenCount:
         return TokenSummary(self._trials, self._prompt, self._prompt_trials, self._output, self._cached, ratio)
 
 
-def token_sums(results: Iterable[Timed]) -> TokenSummary:
-    """Tokens over the trials whose counts are known, in one pass."""
-    adding = TokenCount()
-    for result in results:
-        adding.take(result)
-    return adding.tokens()
-
-
 def tokens_told(tokens: TokenSummary) -> str:
     """The sums in words: `6,400 in, 640 out, over 64 trials that say so`."""
     told = "an unknown number" if tokens.prompt is None else f"{tokens.prompt:,}"

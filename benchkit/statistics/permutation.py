@@ -25,7 +25,6 @@ MOST_WAYS = 2000
 """Ways for incomplete trials to go of which each is looked at, for unequal numbers of planned trials."""
 MOST_LABEL_WORK = 5 * 10**8
 """Ways x squared trials, at most: up to 2 seconds (64 cases, 10 trials against 3: 700 ways of .6 ms)."""
-FEWEST_DIFFERING_CASES = 6  # with fewer, not even differences all in one direction give p < .05
 
 
 @dataclass(frozen=True, slots=True)
