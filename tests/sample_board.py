@@ -25,7 +25,7 @@ from benchkit.boards.trace_check import Verification, Violation
 from benchkit.boards.trace_invariants import LINES
 from benchkit.boards.usage import TokenUse
 from benchkit.pages.parts import Tone
-from benchkit.render.document import Callout
+from benchkit.render import document as doc
 from benchkit.reports.speed import LatencyColumn
 from benchkit.statistics.intervals import clopper_pearson, wilson
 from benchkit.statistics.percentiles import PERCENTS, Sample, percentile
@@ -65,7 +65,7 @@ def _systems(hostile: bool) -> list[str]:
             f"baselines:{BLIND[3]}", QUIET_MODEL]
 
 
-def _banners() -> tuple[Callout, ...]:
+def _banners() -> tuple[doc.Callout, ...]:
     return (banner("2 questions are not as this batch was made with.", ("EW-01", HOSTILE[1])),
             banner("The judges are not those of eval.jsonl.", ("track cause: its judge changed",),
                    ("recompute", "small_gated/20261130T120000Z", "--apply")),

@@ -19,10 +19,10 @@ from benchkit.boards.samples import SampledAnswer
 from benchkit.boards.sections.sampled import MOST_LANES
 from benchkit.boards.solver_facts import FailedCells, SystemFacts
 from benchkit.boards.standings import GateStatus, Standing, TrackSection
+from benchkit.render import document as doc
 from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import as_markdown
 from benchkit.render.as_text import as_text
-from benchkit.render.document import Document
 from benchkit.statistics.intervals import Interval
 from benchkit.statistics.ranking import RankSet
 from tests.chromium import MISSING, Chromium, OpenedPage
@@ -49,7 +49,7 @@ def markdown_of(board: Board) -> str:
 
 def screen(board: Board) -> str:
     """What a terminal shows."""
-    trace = Document("", list(verification_blocks(board.verification)), ())
+    trace = doc.Document("", list(verification_blocks(board.verification)), ())
     return "".join([*as_text(trace), *as_text(screen_of(board))])
 
 

@@ -19,8 +19,8 @@ from benchkit.pages.html import (
     xml_attribute,
     xml_text,
 )
+from benchkit.render import document as doc
 from benchkit.render.as_markdown import as_markdown
-from benchkit.render.document import Code, Column, Document, Section, Table, number_column
 from benchkit.reports.trials_csv import csv_line
 
 PIECES = ("`", "``", "```", "|", "\\", "\n", "\r", "<b>", "</td>", "<script>", "&amp;", "*", "_", "[x](y)", "![a](b)",
@@ -132,10 +132,10 @@ class InMarkdown(unittest.TestCase):
         self.assertEqual(markdown_cell("x" * 300, 20), "`" + "x" * 17 + "...`")
 
     def test_no_text_breaks_its_row_or_leaves_its_span(self) -> None:
-        columns = [Column("a"), number_column("b")]
+        columns = [doc.Column("a"), doc.number("b")]
         for text in random_texts(3000):
-            table = Table("", columns, [("x", Code(text, 200)), (text, "y")])
-            document = Document("", (), [Section("one", "one", [table])])
+            table = doc.Table("", columns, [("x", doc.Code(text, 200)), (text, "y")])
+            document = doc.Document("", (), [doc.Section("one", "one", [table])])
             lines = ("| a" + "".join(as_markdown(document)).partition("| a")[2]).split("\n")
             self.assertEqual(len(lines), 6, ascii(text))
             cells = gfm_cells(lines[2])

@@ -9,45 +9,11 @@ from pathlib import Path
 
 from benchkit.pages.parts import Tone
 from benchkit.recordings.run_record import read_run_record
+from benchkit.render import document as doc
 from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import COMMENT, as_markdown, markdown_line, markdown_words
 from benchkit.render.as_text import as_text
 from benchkit.render.columns import WIDTH, Paint, width_of
-from benchkit.render.document import (
-    Bar,
-    Bars,
-    Beside,
-    Block,
-    Bullets,
-    Callout,
-    Chart,
-    Code,
-    Column,
-    CommandLine,
-    Cut,
-    Detail,
-    Document,
-    Facts,
-    Figure,
-    Figures,
-    Fold,
-    Heading,
-    Kind,
-    Link,
-    Mark,
-    Paragraph,
-    Section,
-    Strong,
-    Table,
-    Tally,
-    Verbatim,
-    flexible_column,
-    listed,
-    number_column,
-    quiet,
-    with_detail,
-    words,
-)
 from benchkit.render.reading import plain
 from benchkit.reports.run_report import report_of
 from benchkit.reports.sections.failures import failure_blocks, unjudged_blocks
@@ -58,53 +24,53 @@ from tests.page_runs import Outline
 from tests.render_samples import every_block
 
 ROOT = Path(__file__).resolve().parent.parent
-CASES = Table("Cases", [flexible_column("case"), number_column("passed %"), Column("trials", Kind.MARKS)], [
-    (Code("a"), "16.7", (Mark("pass", Tone.PASS, True), Mark("fail", Tone.FAIL, True))),
-    (Code("b|c"), 1234, None), (Code("d"), "n/a", "")], Cut(1, 2, "case"))
-RATES = Table("Rates", [number_column("k"), number_column("worst", "any of k"), number_column("best", "any of k"),
-                        number_column("worst", "all of k"), number_column("best", "all of k")],
-              [("1", "41.7", "83.3", "41.7", "83.3")])
-BARS = Bars("By tag", "tag", "pass^1", "passed", [Bar(Code("x"), 0.5, 0.25, 0.75, "5 of 10")])
-SEVERAL = ("7 of 9 ", Strong("passed"), ", ", Link("why", Code("a`b")), " ", Mark("fail", Tone.FAIL), " ",
-           Mark("pass", Tone.PASS, small=True), " ", Tally("c", ((Tone.PASS, 7), (Tone.FAIL, 2))))
+CASES = doc.Table("Cases", [doc.flexible("case"), doc.number("passed %"), doc.Column("trials", doc.Kind.MARKS)], [
+    (doc.Code("a"), "16.7", (doc.Mark("pass", Tone.PASS, True), doc.Mark("fail", Tone.FAIL, True))),
+    (doc.Code("b|c"), 1234, None), (doc.Code("d"), "n/a", "")], doc.Cut(1, 2, "case"))
+RATES = doc.Table("Rates", [doc.number("k"), doc.number("worst", "any of k"), doc.number("best", "any of k"),
+                            doc.number("worst", "all of k"), doc.number("best", "all of k")],
+                  [("1", "41.7", "83.3", "41.7", "83.3")])
+BARS = doc.Bars("By tag", "tag", "pass^1", "passed", [doc.Bar(doc.Code("x"), 0.5, 0.25, 0.75, "5 of 10")])
+SEVERAL = ("7 of 9 ", doc.Strong("passed"), ", ", doc.Link("why", doc.Code("a`b")), " ", doc.Mark("fail", Tone.FAIL),
+           " ", doc.Mark("pass", Tone.PASS, small=True), " ", doc.Tally("c", ((Tone.PASS, 7), (Tone.FAIL, 2))))
 
 
-def text(*blocks: Block, full: bool = False, paint: bool = False) -> str:
+def text(*blocks: doc.Block, full: bool = False, paint: bool = False) -> str:
     """Blocks as text."""
-    return "".join(as_text(Document("", blocks, ()), Paint(paint), full))
+    return "".join(as_text(doc.Document("", blocks, ()), Paint(paint), full))
 
 
-def markdown(*blocks: Block) -> str:
+def markdown(*blocks: doc.Block) -> str:
     """Blocks as Markdown, without the title."""
-    return "".join(as_markdown(Document("", blocks, ()))).removeprefix("## \n\n")
+    return "".join(as_markdown(doc.Document("", blocks, ()))).removeprefix("## \n\n")
 
 
-def html(*blocks: Block) -> str:
+def html(*blocks: doc.Block) -> str:
     """The part of a page that blocks become."""
-    page = "".join(as_html(Document("", blocks, ())))
+    page = "".join(as_html(doc.Document("", blocks, ())))
     return page[page.index("<h1></h1>") + 9:page.index("</header>")]
 
 
 FENCED = re.compile(r"^(`{3,})text\n.*?\n\1$", re.DOTALL | re.MULTILINE)
 ESCAPE_OR_CODE = re.compile(r"\\.|(?<!`)(`+)(?!`)(.*?)(?<!`)\1(?!`)")
-GOLDENS: Sequence[tuple[Block, str, str, str]] = (
-    (words("Complete: every cell, e.g. pass^1, k_max (9-2) was asked. p < 0.05; a -> b."),
+GOLDENS: Sequence[tuple[doc.Block, str, str, str]] = (
+    (doc.words("Complete: every cell, e.g. pass^1, k_max (9-2) was asked. p < 0.05; a -> b."),
      "Complete: every cell, e.g. pass^1, k_max (9-2) was asked. p < 0.05; a -> b.\n",
      "Complete: every cell, e.g. pass^1, k_max (9-2) was asked. p < 0.05; a -> b.\n\n",
      "<p>Complete: every cell, e.g. pass^1, k_max (9-2) was asked. p &lt; 0.05; a -&gt; b.</p>\n"),
-    (Paragraph(SEVERAL),
+    (doc.Paragraph(SEVERAL),
      "7 of 9 passed, a`b fail + 7 pass, 2 fail\n",
      "7 of 9 **passed**, ``a`b`` **fail** `+` 7 pass, 2 fail\n\n",
      '<p>7 of 9 <strong>passed</strong>, <a href="#why"><code>a`b</code></a> <span class="badge fail">'
      '<span aria-hidden="true" class="sign">×</span>fail</span> '
      '<span class="mark pass" role="img" title="pass" aria-label="pass">✓</span> <svg class="chart stacked"'),
-    (quiet("A remark."), "A remark.\n", "A remark.\n\n", '<p class="quiet">A remark.</p>\n'),
-    (Heading("Rates"), "Rates\n", "### Rates\n\n", "<h2>Rates</h2>\n"),
-    (Facts([("Result", "7 of 9"), ("Incomplete", ("none of ", Code("x")))]),
+    (doc.quiet("A remark."), "A remark.\n", "A remark.\n\n", '<p class="quiet">A remark.</p>\n'),
+    (doc.Heading("Rates"), "Rates\n", "### Rates\n\n", "<h2>Rates</h2>\n"),
+    (doc.Facts([("Result", "7 of 9"), ("Incomplete", ("none of ", doc.Code("x")))]),
      "Result      7 of 9\nIncomplete  none of x\n",
      "- **Result:** 7 of 9\n- **Incomplete:** none of `x`\n\n",
      '<dl class="facts"><dt>Result</dt><dd>7 of 9</dd><dt>Incomplete</dt><dd>none of <code>x</code></dd></dl>\n'),
-    (Figures([Figure("41.7 %", "pass^1", "95 %: 9 to 83")]),
+    (doc.Figures([doc.Figure("41.7 %", "pass^1", "95 %: 9 to 83")]),
      "pass^1  41.7 %; 95 %: 9 to 83\n", "- **41.7 %** pass^1 (95 %: 9 to 83)\n\n",
      '<dl class="figures"><div class="figure plain"><dt>pass^1</dt>'),
     (CASES,
@@ -119,38 +85,38 @@ GOLDENS: Sequence[tuple[Block, str, str, str]] = (
      "| 1 | 41.7 | 83.3 | 41.7 | 83.3 |\n\n",
      '<div class="scroll" role="region" aria-label="Rates" tabindex="0"><table><caption>Rates</caption><thead><tr>'
      '<th scope="col" class="number">k</th><th scope="col" class="number">any of k worst</th>'),
-    (Chart(BARS, "A sentence.", [words("In place of it.")]),
+    (doc.Chart(BARS, "A sentence.", [doc.words("In place of it.")]),
      "In place of it.\nA sentence.\n", "In place of it.\n\nA sentence.\n\n",
      '<table class="rows"><caption>By tag</caption>'),
-    (Callout(Tone.FLAKY, "2 warnings", [Bullets([(Code("few"), " Few."), "Other."])]),
+    (doc.Callout(Tone.FLAKY, "2 warnings", [doc.Bullets([(doc.Code("few"), " Few."), "Other."])]),
      "2 warnings\n  - few Few.\n  - Other.\n",
      "> [!WARNING]\n> **2 warnings**\n>\n> - `few` Few.\n> - Other.\n\n",
      '<div class="callout flaky" role="note" aria-label="2 warnings">'),
-    (Callout(Tone.FAIL, "Long", [words("x")], folded=True),
+    (doc.Callout(Tone.FAIL, "Long", [doc.words("x")], folded=True),
      "Long\n  x\n", "> [!CAUTION]\n> **Long**\n>\n> x\n\n", '<details class="callout fail">'),
-    (Bullets(["one", "- two"], is_numbered=True),
+    (doc.Bullets(["one", "- two"], is_numbered=True),
      "1. one\n2. - two\n", "1. one\n2. \\- two\n\n", "<ol><li>one</li><li>- two</li></ol>\n"),
-    (Bullets([]), "", "", "\n"),
-    (Fold(("All of ", Code("x")), [words("y")], "x"),
+    (doc.Bullets([]), "", "", "\n"),
+    (doc.Fold(("All of ", doc.Code("x")), [doc.words("y")], "x"),
      "All of x\n  y\n", "<details><summary>All of x</summary>\n\ny\n\n</details>\n\n",
      '<details><summary>All of <code>x</code></summary><div class="folded" id="x"><p>y</p>\n</div></details>\n'),
-    (Verbatim("one\ntwo", "Output", most_lines=1, strong=(0, 1)),
+    (doc.Verbatim("one\ntwo", "Output", most_lines=1, strong=(0, 1)),
      "Output\n| one\nThe first 1 of 2 lines.\n",
      "Output\n\n```text\none\n```\n\nThe first 1 of 2 lines.\n\n",
      '<div class="text"><p class="text-title">Output</p><pre><mark>o</mark>ne</pre>'
      '<p class="quiet">The first 1 of 2 lines.</p></div>\n'),
-    (Verbatim("", "Output"), "Output (empty)\n", "Output\n\n(empty)\n\n",
+    (doc.Verbatim("", "Output"), "Output (empty)\n", "Output\n\n(empty)\n\n",
      '<div class="text"><p class="text-title">Output</p><p class="quiet">(empty)</p></div>\n'),
-    (CommandLine("python3 board.py run " + "x" * 90), "Run python3 board.py run " + "x" * 90 + "\n",
+    (doc.CommandLine("python3 board.py run " + "x" * 90), "Run python3 board.py run " + "x" * 90 + "\n",
      "Run `python3 board.py run " + "x" * 90 + "`\n\n",
      "<p>Run <code>python3 board.py run " + "x" * 90 + "</code></p>\n"),
-    (Beside([Verbatim("a", "passed"), Verbatim("b", "failed")]),
+    (doc.Beside([doc.Verbatim("a", "passed"), doc.Verbatim("b", "failed")]),
      f"{'passed':<48} | failed\n{'a':<48} | b\n",
      "passed\n\n```text\na\n```\n\nfailed\n\n```text\nb\n```\n\n", '<div class="side-by-side"><div><div class="text">'),
-    (Section("why", "Why", [words("So."), Section("how", "How", [words("Thus.")])]),
+    (doc.Section("why", "Why", [doc.words("So."), doc.Section("how", "How", [doc.words("Thus.")])]),
      "Why\n  So.\n\n  How\n    Thus.\n", "### Why\n\nSo.\n\n#### How\n\nThus.\n\n",
      '<article id="why"><h2>Why</h2><p>So.</p>\n<article id="how"><h3>How</h3><p>Thus.</p>\n</article>\n</article>\n'),
-    (Section("why", "Why", lambda: iter(())), "", "", '<article id="why"><h2>Why</h2></article>\n'),
+    (doc.Section("why", "Why", lambda: iter(())), "", "", '<article id="why"><h2>Why</h2></article>\n'),
 )
 
 
@@ -165,19 +131,20 @@ class Blocks(unittest.TestCase):
                 self.assertEqual(html(block)[:len(as_page)], as_page)
 
     def test_empty_lines_stand_where_they_help(self) -> None:
-        blocks = (words("One."), words("Two."), RATES, quiet("A remark."), words("Three."), Fold("Four", [words("x")]))
+        blocks = (doc.words("One."), doc.words("Two."), RATES, doc.quiet("A remark."), doc.words("Three."),
+                  doc.Fold("Four", [doc.words("x")]))
         lines = text(*blocks).split("\n")
         self.assertEqual([line[:4] for line in lines],
                          ["One.", "Two.", "", "   a", "k  w", "1   ", "A re", "Thre", "", "Four", "  x", ""])
 
     def test_a_table_that_is_titled_says_its_caption_in_plain_formats(self) -> None:
-        table = Table("Rates", [Column("k")], [("1",)], is_titled=True)
+        table = doc.Table("Rates", [doc.Column("k")], [("1",)], is_titled=True)
         self.assertEqual((text(table), markdown(table)), ("Rates\nk\n1\n", "**Rates**\n\n| k |\n| --- |\n| 1 |\n\n"))
 
     def test_one_run_of_several_has_a_rule_in_text_and_contents_on_the_page(self) -> None:
-        runs = [Section(f"run-{name}", f"Run {name}", [Section(f"{name}-{part}", part, [words(part)])
+        runs = [doc.Section(f"run-{name}", f"Run {name}", [doc.Section(f"{name}-{part}", part, [doc.words(part)])
                                                         for part in ("rates", "cases")], is_part=True) for name in "ab"]
-        document = Document("2 runs", (), runs, "End.")
+        document = doc.Document("2 runs", (), runs, "End.")
         lines = "".join(as_text(document)).split("\n")
         self.assertEqual(lines[:6], ["== Run a " + "=" * 91, "rates", "  rates", "", "cases", "  cases"])
         page = Outline("".join(as_html(document)))
@@ -185,25 +152,26 @@ class Blocks(unittest.TestCase):
         self.assertLessEqual({"#run-a", "#a-rates", "#b-cases"}, set(page.links))
 
     def test_colours_are_a_matter_of_paint_alone(self) -> None:
-        table = Table("", [Column("state")], [(Mark("flaky", Tone.FLAKY),), (Mark("other", Tone.PLAIN),)])
+        table = doc.Table("", [doc.Column("state")], [(doc.Mark("flaky", Tone.FLAKY),),
+                                                      (doc.Mark("other", Tone.PLAIN),)])
         for block, painted in ((table, "state\n\x1b[33mflaky\x1b[0m\nother\n"),
-                               (Paragraph(("a ", Mark("fail", Tone.FAIL))), "a \x1b[31mfail\x1b[0m\n"),
-                               (Fold(("a ", Mark("fail", Tone.FAIL)), ()), "a \x1b[31mfail\x1b[0m\n"),
-               (Callout(Tone.FAIL, "No"), "\x1b[31mNo\x1b[0m\n"),
-                               (Facts([("Result", "x")]), "\x1b[1mResult\x1b[0m  x\n")):
+                               (doc.Paragraph(("a ", doc.Mark("fail", Tone.FAIL))), "a \x1b[31mfail\x1b[0m\n"),
+                               (doc.Fold(("a ", doc.Mark("fail", Tone.FAIL)), ()), "a \x1b[31mfail\x1b[0m\n"),
+               (doc.Callout(Tone.FAIL, "No"), "\x1b[31mNo\x1b[0m\n"),
+                               (doc.Facts([("Result", "x")]), "\x1b[1mResult\x1b[0m  x\n")):
             with self.subTest(block=block):
                 self.assertEqual(text(block, paint=True), painted)
                 self.assertEqual(text(block), re.sub("\x1b\\[\\d*m", "", painted))
 
     def test_spans_without_markup_are_a_title(self) -> None:
         self.assertEqual(plain(SEVERAL), "7 of 9 passed, a`b fail + 7 pass, 2 fail")
-        self.assertEqual(plain(listed([Code("a"), "b", "c"])), "a, b, c")
+        self.assertEqual(plain(doc.listed([doc.Code("a"), "b", "c"])), "a, b, c")
 
 
 class HowMuch(unittest.TestCase):
     def test_each_format_shows_its_detail(self) -> None:
-        blocks = [with_detail(words(detail.name), detail) for detail in Detail]
-        section = Section("s", "Hidden", [words("x")], detail=Detail.ALL)
+        blocks = [doc.with_detail(doc.words(detail.name), detail) for detail in doc.Detail]
+        section = doc.Section("s", "Hidden", [doc.words("x")], detail=doc.ALL)
         for shown, expected in ((text(*blocks, section), "LEAD"), (markdown(*blocks, section), "LEAD MORE"),
                                 (text(*blocks, section, full=True), "LEAD MORE ALL Hidden x"),
                                 (html(*blocks, section), "LEAD MORE ALL Hidden x")):
@@ -211,33 +179,34 @@ class HowMuch(unittest.TestCase):
 
     def test_a_column_stands_where_its_detail_is_shown(self) -> None:
         for rows in ([("1", "2", "3")], lambda: iter([("1", "2", "3")])):
-            table = Table("", [Column("a"), Column("b", detail=Detail.MORE), Column("c", detail=Detail.ALL)], rows)
+            table = doc.Table("", [doc.Column("a"), doc.Column("b", detail=doc.MORE), doc.Column("c", detail=doc.ALL)],
+                              rows)
             for shown, expected in ((text(table), "a 1"), (markdown(table), "| a | b | | --- | --- | | 1 | 2 |"),
                                     (text(table, full=True), "a 1")):
                 self.assertEqual(" ".join(shown.split()), expected)
             self.assertIn("<td>3</td>", html(table))
 
     def test_a_table_for_those_who_want_everything_is_folded_on_the_page(self) -> None:
-        self.assertTrue(html(with_detail(RATES, Detail.ALL)).startswith("<details><summary>Rates</summary>"))
+        self.assertTrue(html(doc.with_detail(RATES, doc.ALL)).startswith("<details><summary>Rates</summary>"))
 
     def test_a_title_without_anything_shown_below_it_is_not_shown(self) -> None:
-        section = Section("s", "Title", [with_detail(words("x"), Detail.ALL)])
+        section = doc.Section("s", "Title", [doc.with_detail(doc.words("x"), doc.ALL)])
         self.assertEqual((text(section), markdown(section)), ("", ""))
 
     def test_text_shows_every_row_when_asked(self) -> None:
         self.assertEqual(len(text(CASES, full=True).split("\n")), 5)
 
     def test_rows_made_by_a_function_are_told_from_their_total_and_read_twice(self) -> None:
-        table = Table("", [Column("n")], lambda: ((number,) for number in range(9)), Cut(2, 4, "row", 9))
+        table = doc.Table("", [doc.Column("n")], lambda: ((number,) for number in range(9)), doc.Cut(2, 4, "row", 9))
         for _ in range(2):
             self.assertIn("and 7 more rows", text(table))
             self.assertIn("And 5 more rows, not shown.", html(table))
-        self.assertIn("and 7 more rows", text(Table("", [Column("n")], table.rows, Cut(2))))
+        self.assertIn("and 7 more rows", text(doc.Table("", [doc.Column("n")], table.rows, doc.Cut(2))))
 
     def test_charts_fold_what_is_more_than_a_few(self) -> None:
-        bars = Bars("Tags", "tag", "pass^1", "passed", [Bar(str(n), 0.5, None, None, "") for n in range(9)],
-                    Cut(2, 5, "tag"))
-        page = html(Chart(bars))
+        bars = doc.Bars("Tags", "tag", "pass^1", "passed", [doc.Bar(str(n), 0.5, None, None, "") for n in range(9)],
+                        doc.Cut(2, 5, "tag"))
+        page = html(doc.Chart(bars))
         self.assertIn("<summary>3 more tags</summary>", page)
         self.assertIn("And 4 more tags, not shown.", page)
 
@@ -246,8 +215,8 @@ class Columns(unittest.TestCase):
     def test_text_leaves_out_those_for_readers_who_want_more(self) -> None:
         rows = [("a", "1", "2")] * 3
         for made in (rows, lambda: iter(rows)):
-            table = Table("", [Column("x"), number_column("y", detail=Detail.MORE), Column("z")], made,
-                          Cut(2, None, "row", None if made is rows else 3))
+            table = doc.Table("", [doc.Column("x"), doc.number("y", detail=doc.MORE), doc.Column("z")], made,
+                              doc.Cut(2, None, "row", None if made is rows else 3))
             self.assertEqual("x  z\na  2\na  2\nand 1 more row\n", text(table))
             self.assertEqual("x  z\na  2\na  2\na  2\n", text(table, full=True))
             self.assertIn("| x | y | z |", markdown(table))
@@ -255,13 +224,14 @@ class Columns(unittest.TestCase):
 
 
 class Budget(unittest.TestCase):
-    def document(self, parts: int, rows: int, letters: int) -> Document:
+    def document(self, parts: int, rows: int, letters: int) -> doc.Document:
         """A document of many alike parts."""
-        def blocks() -> Iterator[Block]:
-            yield words("Lead.")
-            yield Table("", [Column("x")], [(Code("x" * letters, letters),)] * rows, Cut(10, None, "case"),
-                        detail=Detail.MORE)
-        return Document("Many", (), [Section(f"p{n}", f"Part {n}", blocks, is_part=True) for n in range(parts)], "End.")
+        def blocks() -> Iterator[doc.Block]:
+            yield doc.words("Lead.")
+            yield doc.Table("", [doc.Column("x")], [(doc.Code("x" * letters, letters),)] * rows,
+                            doc.Cut(10, None, "case"), detail=doc.MORE)
+        return doc.Document("Many", (), [doc.Section(f"p{n}", f"Part {n}", blocks, is_part=True) for n in range(parts)],
+                            "End.")
 
     def test_rows_go_first_then_details_then_the_end_and_it_is_said(self) -> None:
         for parts, rows, letters, said in (
@@ -280,8 +250,8 @@ class Budget(unittest.TestCase):
         def rows() -> Iterator[Sequence[str]]:
             return (("some text", str(number)) for number in range(50_000))
 
-        table = Table("Trials", [Column("a"), number_column("b")], rows, Cut(10, None, "trial", 50_000))
-        document = Document("Large", (), [Section("s", "S", lambda: [table])])
+        table = doc.Table("Trials", [doc.Column("a"), doc.number("b")], rows, doc.Cut(10, None, "trial", 50_000))
+        document = doc.Document("Large", (), [doc.Section("s", "S", lambda: [table])])
         tracemalloc.start()
         length = sum(map(len, as_html(document)))
         _, peak = tracemalloc.get_traced_memory()
@@ -349,11 +319,11 @@ class Hostile(unittest.TestCase):
 
 
 class WhyTrialsFailed(unittest.TestCase):
-    def document(self, path: str) -> Document:
+    def document(self, path: str) -> doc.Document:
         """The section, of a committed run."""
         run = report_of(read_run_record(ROOT / path), "run")
-        return Document("Run", (), [Section("failures", "Why trials failed", lambda: failure_blocks(run)),
-                                    Section("incomplete", "Incomplete trials", lambda: unjudged_blocks(run))])
+        return doc.Document("Run", (), [doc.Section("failures", "Why trials failed", lambda: failure_blocks(run)),
+                                        doc.Section("incomplete", "Incomplete trials", lambda: unjudged_blocks(run))])
 
     def test_it_is_said_in_every_format_from_one_place(self) -> None:
         document = self.document("runs/smollm2.json")
@@ -370,7 +340,7 @@ class WhyTrialsFailed(unittest.TestCase):
 
     def test_incomplete_trials_stand_by_error(self) -> None:
         run = report_of(hostile_record(), "run")
-        shown = "".join(as_text(Document("", list(unjudged_blocks(run)), ())))
+        shown = "".join(as_text(doc.Document("", list(unjudged_blocks(run)), ())))
         self.assertRegex(shown, r"type +planned trials +message\nBrokenReply  \d+ of \d+ \(33.3 %\)  ")
 
 

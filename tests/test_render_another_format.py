@@ -9,29 +9,7 @@ from itertools import islice
 
 from benchkit.basics.texts import shown
 from benchkit.pages.parts import Tone
-from benchkit.render.document import (
-    Beside,
-    Block,
-    Blocks,
-    Bullets,
-    Callout,
-    Cell,
-    Chart,
-    Code,
-    CommandLine,
-    Document,
-    Facts,
-    Figures,
-    Fold,
-    Heading,
-    Mark,
-    Paragraph,
-    Section,
-    Spans,
-    Strong,
-    Table,
-    Verbatim,
-)
+from benchkit.render import document as doc
 from benchkit.render.reading import cut_rows, made, plain, spans_of
 from tests.corpus import CORPUS
 from tests.render_samples import every_block
@@ -41,20 +19,20 @@ ENTITIES = {"\\": "backslash", "*": "ast", "/": "slash", "_": "under", "=": "equ
             "|": "vert", "[": "lbrack", "]": "rbrack", "<": "lt", ">": "gt", "$": "dollar", "#": "num", "{": "lbrace"}
 
 
-def as_org(document: Document) -> Iterator[str]:
+def as_org(document: doc.Document) -> Iterator[str]:
     """The file, line by line."""
     yield f"#+TITLE: {org_line(document.title)}\n"
-    yield from org_blocks((*made(document.lead), *document.sections, Paragraph(document.footer)), 1)
+    yield from org_blocks((*made(document.lead), *document.sections, doc.Paragraph(document.footer)), 1)
 
 
-def org_blocks(blocks: Blocks, level: int) -> Iterator[str]:
+def org_blocks(blocks: doc.Blocks, level: int) -> Iterator[str]:
     for block in made(blocks):
         yield from org_block(block, level)
         yield "\n"
 
 
-def org_line(cell: Cell) -> str:
-    return "".join(f"*{org_line(span.content)}*" if isinstance(span, Strong) else org_words(plain(span))
+def org_line(cell: doc.Cell) -> str:
+    return "".join(f"*{org_line(span.content)}*" if isinstance(span, doc.Strong) else org_words(plain(span))
                    for span in spans_of(cell))
 
 
@@ -63,45 +41,45 @@ def org_words(text: str) -> str:
     return "".join(f"\\{ENTITIES[one]}{{}}" if one in ENTITIES else one for one in flat)
 
 
-def org_list(label: str, items: Iterator[Spans]) -> Iterator[str]:
+def org_list(label: str, items: Iterator[doc.Spans]) -> Iterator[str]:
     return (f"{label} {org_line(item)}\n" for item in items)
 
 
 @singledispatch
-def org_block(block: Block, level: int) -> Iterator[str]:
+def org_block(block: doc.Block, level: int) -> Iterator[str]:
     raise TypeError(type(block).__name__)
 
 
-@org_block.register(Section)
-@org_block.register(Fold)
-def _(block: Section | Fold, level: int) -> Iterator[str]:
+@org_block.register(doc.Section)
+@org_block.register(doc.Fold)
+def _(block: doc.Section | doc.Fold, level: int) -> Iterator[str]:
     yield f"{'*' * level} {org_line(block.title)}\n"
     yield from org_blocks(block.blocks, level + 1)
 
 
-@org_block.register(Heading)
-@org_block.register(Paragraph)
-def _(block: Heading | Paragraph, level: int) -> Iterator[str]:
-    yield f" {org_line(block.title if isinstance(block, Heading) else block.spans)}\n"
+@org_block.register(doc.Heading)
+@org_block.register(doc.Paragraph)
+def _(block: doc.Heading | doc.Paragraph, level: int) -> Iterator[str]:
+    yield f" {org_line(block.title if isinstance(block, doc.Heading) else block.spans)}\n"
 
 
 @org_block.register
-def _(block: Facts, level: int) -> Iterator[str]:
+def _(block: doc.Facts, level: int) -> Iterator[str]:
     yield from org_list("-", ((org_words(label), " :: ", plain(spans)) for label, spans in made(block.pairs)))
 
 
 @org_block.register
-def _(block: Figures, level: int) -> Iterator[str]:
+def _(block: doc.Figures, level: int) -> Iterator[str]:
     yield from org_list("-", ((one.name, " ", one.value, " ", one.below) for one in block.items))
 
 
 @org_block.register
-def _(block: Bullets, level: int) -> Iterator[str]:
+def _(block: doc.Bullets, level: int) -> Iterator[str]:
     yield from org_list("1." if block.is_numbered else "-", iter(made(block.items)))
 
 
 @org_block.register
-def _(block: Table, level: int) -> Iterator[str]:
+def _(block: doc.Table, level: int) -> Iterator[str]:
     rows, total = cut_rows(block.rows, block.cut)
     yield f"| {' | '.join(org_line(column.title) for column in block.columns)} |\n|---|\n"
     yield from (f"| {' | '.join(map(org_line, row))} |\n" for row in islice(rows, block.cut.few))
@@ -110,30 +88,30 @@ def _(block: Table, level: int) -> Iterator[str]:
 
 
 @org_block.register
-def _(block: Chart, level: int) -> Iterator[str]:
+def _(block: doc.Chart, level: int) -> Iterator[str]:
     yield from org_blocks(block.instead, level)
 
 
 @org_block.register
-def _(block: Callout, level: int) -> Iterator[str]:
+def _(block: doc.Callout, level: int) -> Iterator[str]:
     yield f" *{org_line(block.title)}*\n"
     yield from org_blocks(block.blocks, level)
 
 
 @org_block.register
-def _(block: Verbatim, level: int) -> Iterator[str]:
+def _(block: doc.Verbatim, level: int) -> Iterator[str]:
     kept, told = block.beginning
     lines = "".join(f": {line}\n" for line in shown(kept).split("\n"))
     yield f" {org_line(block.title)}\n{lines} {org_words(told)}\n"
 
 
 @org_block.register
-def _(block: CommandLine, level: int) -> Iterator[str]:
+def _(block: doc.CommandLine, level: int) -> Iterator[str]:
     yield f" {org_words(f'{block.before} {block.line}')}\n"
 
 
 @org_block.register
-def _(block: Beside, level: int) -> Iterator[str]:
+def _(block: doc.Beside, level: int) -> Iterator[str]:
     yield from org_blocks(block.blocks, level)
 # end of the renderer
 
@@ -156,9 +134,9 @@ class AnotherFormat(unittest.TestCase):
         self.assertLessEqual(len(list(filter(str.strip, renderer[1].split("\n")))), 90)
 
     def test_it_says_what_the_blocks_say(self) -> None:
-        blocks = [Paragraph(("7 of 9 ", Strong("passed"), " by ", Code("a/b"), ".")),
-                  Bullets([Mark("fail", Tone.FAIL)])]
-        document = Document("A run", blocks, [Section("why", "Why", [Paragraph("So.")])], "End.")
+        blocks = [doc.Paragraph(("7 of 9 ", doc.Strong("passed"), " by ", doc.Code("a/b"), ".")),
+                  doc.Bullets([doc.Mark("fail", Tone.FAIL)])]
+        document = doc.Document("A run", blocks, [doc.Section("why", "Why", [doc.Paragraph("So.")])], "End.")
         self.assertEqual("".join(as_org(document)),
                          "#+TITLE: A run\n 7 of 9 *passed* by a\\slash{}b.\n\n- fail\n\n* Why\n So.\n\n\n End.\n\n")
 

@@ -13,11 +13,11 @@ from unittest.mock import patch
 from benchkit.basics.values import JSON, ErrorFacts
 from benchkit.pages.html import html_text
 from benchkit.recordings.run_record import Result, RunRecord, read_run_record
+from benchkit.render import document as doc
 from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import COMMENT, as_markdown
 from benchkit.render.as_text import as_text
 from benchkit.render.columns import WIDTH, Paint, width_of
-from benchkit.render.document import Document
 from benchkit.reports.documents import case_report, run_sections
 from benchkit.reports.outputs import (
     FieldDifference,
@@ -47,12 +47,12 @@ UNSEEN = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud8
 PARTS = ("flaky", "never", "grid", "cases", "details")
 
 
-def document(*records: RunRecord, parts: tuple[str, ...] = PARTS, linked: bool = False) -> Document:
+def document(*records: RunRecord, parts: tuple[str, ...] = PARTS, linked: bool = False) -> doc.Document:
     """What is said of the cases and trials of some runs."""
     runs = [report_of(one, "run") for one in records]
     places = anchors_of(runs) if linked else [Anchors()] * len(runs)
-    return Document("Cases", (), [one for run, place in zip(runs, places, strict=True)
-                                  for one in run_sections(run, place) if one.anchor.split("-")[-1] in parts])
+    return doc.Document("Cases", (), [one for run, place in zip(runs, places, strict=True)
+                                      for one in run_sections(run, place) if one.anchor.split("-")[-1] in parts])
 
 
 def text(run: RunRecord, *parts: str, full: bool = True, paint: bool = False) -> str:
@@ -210,7 +210,8 @@ class TwoOutputs(unittest.TestCase):
             for full in (False, True):
                 good, bad = before + "GOOD" + "y" * 900, before + "BAD"
                 run = with_outputs(record({"A": "+-"}), {("A", 1): good, ("A", 2): bad})
-                shown = "".join(as_text(Document("", list(cases.flaky_blocks(report_of(run, "run"), Anchors())), ()),
+                shown = "".join(as_text(doc.Document("", list(cases.flaky_blocks(report_of(run, "run"), Anchors())),
+                                                     ()),
                                         is_full=True))
                 with self.subTest(before=before[:6], full=full):
                     self.assertEqual((shown.count("GOOD"), shown.count("BAD")), (1, 1))

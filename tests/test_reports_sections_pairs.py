@@ -10,11 +10,11 @@ from fractions import Fraction
 from pathlib import Path
 
 from benchkit.recordings.run_record import RunRecord
+from benchkit.render import document as doc
 from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import COMMENT, as_markdown
 from benchkit.render.as_text import as_text
 from benchkit.render.columns import WIDTH, Paint, width_of
-from benchkit.render.document import Document
 from benchkit.reports.comparison import SideBySide, side_by_side
 from benchkit.reports.figures import points, points_spread, probability, times_as_long
 from benchkit.reports.gate import GateRules, gate_of
@@ -32,10 +32,10 @@ from tests.reports_samples import changed, record
 GOLDENS = Path(__file__).resolve().parent / "goldens"
 
 
-def document(side: SideBySide, case_anchor: CaseAnchor = nowhere) -> Document:
+def document(side: SideBySide, case_anchor: CaseAnchor = nowhere) -> doc.Document:
     """All that is said of several runs, without each of them."""
-    return Document(f"{len(side.runs)} runs", lambda: lead_blocks(side),
-                    list(comparison_sections(side, case_anchor=case_anchor)))
+    return doc.Document(f"{len(side.runs)} runs", lambda: lead_blocks(side),
+                        list(comparison_sections(side, case_anchor=case_anchor)))
 
 
 def text(side: SideBySide, full: bool = True, paint: bool = False) -> str:

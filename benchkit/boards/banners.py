@@ -13,7 +13,7 @@ from benchkit.boards.samples import readable_word
 from benchkit.boards.scores import RowError
 from benchkit.boards.trace_check import Verification, Violation
 from benchkit.pages.parts import Tone
-from benchkit.render.document import Block, Bullets, Callout, CommandLine
+from benchkit.render import document as doc
 from benchkit.running.plan import can_be_retried
 
 PROG = "board.py"
@@ -23,17 +23,17 @@ MOST_VIOLATIONS = 49
 """So many violations are named on a board, and how many more there are; more of them stand in the terminal."""
 
 
-def banner(text: str, details: Sequence[str] = (), command: Sequence[str] = (), tone: Tone = Tone.FLAKY) -> Callout:
+def banner(text: str, details: Sequence[str] = (), command: Sequence[str] = (), tone: Tone = Tone.FLAKY) -> doc.Callout:
     """A sentence or two with a capital, further lines, and the words of the command of board.py that mends it."""
     title = shown_line(text, LONGEST_LINE)
     more = len(details) - MOST_DETAILS
     lines = [*(shown_line(one, LONGEST_LINE) for one in details[:MOST_DETAILS]), *([f"and {more} more"] * (more > 0))]
-    blocks: list[Block] = [Bullets(lines)] if lines else []
-    blocks += [CommandLine(str(Command(PROG, tuple(command))))] if command else []
-    return Callout(tone, title[:1].upper() + title[1:], blocks)
+    blocks: list[doc.Block] = [doc.Bullets(lines)] if lines else []
+    blocks += [doc.CommandLine(str(Command(PROG, tuple(command))))] if command else []
+    return doc.Callout(tone, title[:1].upper() + title[1:], blocks)
 
 
-def banners_of(findings: Findings) -> Iterator[Callout]:
+def banners_of(findings: Findings) -> Iterator[doc.Callout]:
     """What is to be said of a batch, its trace apart."""
     batch = findings.found.batch
     is_closed = batch.status == PUBLISHED
@@ -56,7 +56,7 @@ def banners_of(findings: Findings) -> Iterator[Callout]:
         yield _open(findings)
 
 
-def trace_banners(job: str, verification: Verification) -> Iterator[Callout]:
+def trace_banners(job: str, verification: Verification) -> Iterator[doc.Callout]:
     """What is to be said of the trace of a batch; nothing of one that agrees with itself and shows nothing."""
     if not verification.is_consistent:
         yield banner(
@@ -76,7 +76,7 @@ def _first_of(violations: Sequence[Violation], count: int) -> tuple[str, ...]:
     return (*map(str, named), *([f"and {more} more"] if more else []))
 
 
-def _unread(findings: Findings) -> Iterator[Callout]:
+def _unread(findings: Findings) -> Iterator[doc.Callout]:
     """What the pack cannot read stands as unreadable, and that is said."""
     cases = [case.id for case in findings.cases if readable_word(findings.pack, case) is None]
     if cases:
@@ -89,7 +89,7 @@ def _unread(findings: Findings) -> Iterator[Callout]:
                      "say stands as unreadable. Scores are not made of it.")
 
 
-def _failed(findings: Findings) -> Iterator[Callout]:
+def _failed(findings: Findings) -> Iterator[doc.Callout]:
     """How many cells were run and have no verdict, system by system, and why."""
     rows = findings.rows
     failed = [(row.cell.system, row.error) for row in rows if row.error is not None and row.error.type != "NotRun"]
@@ -118,7 +118,7 @@ def _why_failed(system: str, errors: Sequence[RowError], planned: int) -> str:
     return f"{shown_line(system, 60)}: {len(errors)} of {planned} ({kinds}); most often: {shown_line(message)}"
 
 
-def _open(findings: Findings) -> Callout:
+def _open(findings: Findings) -> doc.Callout:
     planned = len(findings.rows)
     cells = f"{planned} {word_for(planned, 'planned cell')}"
     parts = [f"{findings.left} of {cells} {are(findings.left)} not run yet"] if findings.left else []

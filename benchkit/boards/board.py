@@ -14,7 +14,7 @@ from benchkit.boards.samples import SampledCase
 from benchkit.boards.solver_facts import BaselineAgreement, SystemFacts, agreements_of, facts_of
 from benchkit.boards.standings import Standing, TrackSection, ranking_of, records_of, tracks_of
 from benchkit.boards.trace_check import Verification
-from benchkit.render.document import Callout
+from benchkit.render import document as doc
 from benchkit.trial_log.lines import SessionLine
 from benchkit.trial_log.reader import TrialLog
 
@@ -33,7 +33,7 @@ class Board:
     found: FoundBatch
     pack: Pack
     verification: Verification
-    banners: tuple[Callout, ...]
+    banners: tuple[doc.Callout, ...]
     is_mixed: bool
     ranking: tuple[Standing, ...]
     tracks: tuple[TrackSection, ...]

@@ -21,18 +21,7 @@ from benchkit.boards.sections.took import (
 from benchkit.boards.sections.tracks import track_blocks
 from benchkit.boards.trace_check import Verification
 from benchkit.pages.parts import Tone
-from benchkit.render.document import (
-    Block,
-    Bullets,
-    Callout,
-    Code,
-    CommandLine,
-    Document,
-    Mark,
-    Paragraph,
-    Section,
-    words,
-)
+from benchkit.render import document as doc
 
 STATUS = {
     OPEN: (Tone.FLAKY, "cells are left, the figures will change"),
@@ -43,75 +32,76 @@ STATUS = {
 LONGEST_LINE = 2000
 
 
-def board_document(board: Board) -> Document:
+def board_document(board: Board) -> doc.Document:
     """The whole board: what must be seen first, then its sections."""
     stamp, batch = board.found.folder.name, board.batch
-    title = (Code(batch.job.name), ", batch ", Code(stamp), f": {batch.status}")
-    footer = ("Made by board.py report, kit ", VERSION, ", from the files of batch ", Code(stamp),
+    title = (doc.Code(batch.job.name), ", batch ", doc.Code(stamp), f": {batch.status}")
+    footer = ("Made by board.py report, kit ", VERSION, ", from the files of batch ", doc.Code(stamp),
               " alone: the same files give the same board.")
-    return Document(title, lambda: _lead(board), _sections(board), footer)
+    return doc.Document(title, lambda: _lead(board), _sections(board), footer)
 
 
-def screen_of(board: Board) -> Document:
+def screen_of(board: Board) -> doc.Document:
     """What a terminal shows behind how the trace stands: the status, what must be seen first, and the ranking."""
-    def lead() -> Iterator[Block]:
+    def lead() -> Iterator[doc.Block]:
         yield _status(board)
         yield from board.banners
         if board.pack.synthetic is not None:
-            yield words(board.pack.synthetic)
+            yield doc.words(board.pack.synthetic)
 
-    return Document("", lead, [_ranking(board)])
+    return doc.Document("", lead, [_ranking(board)])
 
 
-def _sections(board: Board) -> list[Section]:
+def _sections(board: Board) -> list[doc.Section]:
     return [
         _ranking(board),
-        *([Section("tracks", "Track by track", track_blocks(board))] if board.tracks else []),
-        Section("samples", "Sampled cases", lambda: sample_blocks(board)),
-        Section("questions", "How the questions were made", lambda: making_blocks(board)),
-        Section("tokens", "Tokens", lambda: token_blocks(board)),
-        Section("latency", "Latency", lambda: latency_blocks(board)),
-        Section("incomplete", "Incomplete cells", lambda: incomplete_blocks(board)),
-        Section("agreement", "Agreement with the baselines", lambda: agreement_blocks(board)),
-        Section("systems", "What answered", lambda: system_blocks(board)),
+        *([doc.Section("tracks", "Track by track", track_blocks(board))] if board.tracks else []),
+        doc.Section("samples", "Sampled cases", lambda: sample_blocks(board)),
+        doc.Section("questions", "How the questions were made", lambda: making_blocks(board)),
+        doc.Section("tokens", "Tokens", lambda: token_blocks(board)),
+        doc.Section("latency", "Latency", lambda: latency_blocks(board)),
+        doc.Section("incomplete", "Incomplete cells", lambda: incomplete_blocks(board)),
+        doc.Section("agreement", "Agreement with the baselines", lambda: agreement_blocks(board)),
+        doc.Section("systems", "What answered", lambda: system_blocks(board)),
     ]
 
 
-def _ranking(board: Board) -> Section:
-    return Section("ranking", "Ranking", lambda: ranking_blocks(board))
+def _ranking(board: Board) -> doc.Section:
+    return doc.Section("ranking", "Ranking", lambda: ranking_blocks(board))
 
 
-def _lead(board: Board) -> Iterator[Block]:
+def _lead(board: Board) -> Iterator[doc.Block]:
     yield _status(board)
     yield _trace_line(board.verification)
-    yield from map(words, filter(None, [board.verification.abandoned_line]))
+    yield from map(doc.words, filter(None, [board.verification.abandoned_line]))
     if board.pack.synthetic is not None:
-        yield Callout(Tone.PLAIN, board.pack.synthetic)
+        yield doc.Callout(Tone.PLAIN, board.pack.synthetic)
     yield from trace_banners(board.batch.job.name, board.verification)
     yield from board.banners
 
 
-def _status(board: Board) -> Paragraph:
+def _status(board: Board) -> doc.Paragraph:
     tone, meaning = STATUS[board.batch.status]
     is_whole = not any(one.incomplete for one in board.facts)
-    return words(Mark(f"{board.batch.status}: {meaning}", tone if is_whole or tone is not Tone.PASS else Tone.FLAKY))
+    return doc.words(doc.Mark(f"{board.batch.status}: {meaning}",
+                              tone if is_whole or tone is not Tone.PASS else Tone.FLAKY))
 
 
-def _trace_line(verification: Verification) -> Paragraph:
+def _trace_line(verification: Verification) -> doc.Paragraph:
     tone = Tone.PASS if verification.is_consistent else Tone.FAIL
-    return words(Mark(verification.headline, tone))
+    return doc.words(doc.Mark(verification.headline, tone))
 
 
-def verification_blocks(verification: Verification) -> Iterator[Block]:
+def verification_blocks(verification: Verification) -> Iterator[doc.Block]:
     """`trace self-consistent`, or how many invariants are violated, each violation by name, and what can be done."""
     yield _trace_line(verification)
     more = verification.count - len(verification.violations)
     if verification.violations:
-        yield Bullets([*(shown_line(str(one), LONGEST_LINE) for one in verification.violations),
-                       *([f"and {more} more"] if more else [])])
+        yield doc.Bullets([*(shown_line(str(one), LONGEST_LINE) for one in verification.violations),
+                           *([f"and {more} more"] if more else [])])
     if not verification.is_consistent:
-        yield CommandLine(verification.mend, "")
+        yield doc.CommandLine(verification.mend, "")
     if verification.exposed_count:
-        yield words(verification.exposed_line)
-        yield Bullets([shown_line(str(one), LONGEST_LINE) for one in verification.exposed])
-    yield from map(words, filter(None, [verification.abandoned_line]))
+        yield doc.words(verification.exposed_line)
+        yield doc.Bullets([shown_line(str(one), LONGEST_LINE) for one in verification.exposed])
+    yield from map(doc.words, filter(None, [verification.abandoned_line]))

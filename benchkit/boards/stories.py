@@ -63,8 +63,8 @@ from benchkit.boards.solvers import check_systems, chosen_systems, take_env_file
 from benchkit.boards.trace_check import verify
 from benchkit.boards.trace_invariants import Asked
 from benchkit.disk.whole_files import shown_path
+from benchkit.render import document as doc
 from benchkit.render.as_text import TextRenderer
-from benchkit.render.document import Document
 from benchkit.running.plan import Selection
 from benchkit.running.shards import AUTO, refuse_part_of_array, shard_of
 from benchkit.running.workload import RunContext
@@ -93,7 +93,7 @@ class BoardCommand:
         for line in lines:
             self.put(self.placed(self.as_typed(line)) + "\n")
 
-    def document(self, document: Document) -> None:
+    def document(self, document: doc.Document) -> None:
         """A document on stdout."""
         self.lines(TextRenderer().document(document))
 
@@ -178,7 +178,7 @@ def _shard_wanted(typed: BoardCommand) -> Shard | None:
 
 def _show(findings: Findings, board: Board, typed: BoardCommand) -> bool:
     """How the trace stands, the ranking in short, and where the board is; whether the trace holds."""
-    typed.document(Document("", list(verification_blocks(findings.verification)), ()))
+    typed.document(doc.Document("", list(verification_blocks(findings.verification)), ()))
     typed.lines(repaired_lines(findings))
     typed.document(screen_of(board))
     typed.lines(["", places(findings.found.folder, (BOARD_MARKDOWN, BOARD_HTML))])
@@ -193,7 +193,7 @@ def _show_shard(
     log = read_log(batch_files.log)
     verification = verify(log, batch_files.trace, asked)
     typed.lines(shard_lines(found, log, recorded, command))
-    typed.document(Document("", list(verification_blocks(verification)), ()))
+    typed.document(doc.Document("", list(verification_blocks(verification)), ()))
     return verification.is_consistent
 
 

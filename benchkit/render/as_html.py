@@ -19,44 +19,14 @@ from benchkit.pages.row_charts import (
     timeline_chart,
 )
 from benchkit.pages.row_charts import DrawnBar as DrawnBar
-from benchkit.render.document import (
-    Bar,
-    Bars,
-    Beside,
-    Block,
-    Blocks,
-    Bullets,
-    Callout,
-    Cell,
-    Chart,
-    Code,
-    Column,
-    CommandLine,
-    Cut,
-    Detail,
-    Document,
-    Facts,
-    Figures,
-    Fold,
-    Heading,
-    Kind,
-    Link,
-    Mark,
-    Paragraph,
-    Section,
-    Span,
-    Strong,
-    Table,
-    Tally,
-    Verbatim,
-)
+from benchkit.render import document as doc
 from benchkit.render.reading import cut_rows, made, plain, spans_of
 
 LONGEST_COMMAND = 1000
-_CLASSES = {Kind.TEXT: "", Kind.WORD: "short", Kind.NUMBER: "number", Kind.MARKS: ""}
+_CLASSES = {doc.Kind.TEXT: "", doc.Kind.WORD: "short", doc.Kind.NUMBER: "number", doc.Kind.MARKS: ""}
 
 
-def as_html(document: Document) -> Iterator[str]:
+def as_html(document: doc.Document) -> Iterator[str]:
     """The file, in pieces."""
     sections = [page.PageSection(one.anchor, plain(one.title), _Body(one)) for one in document.sections]
     lead = joined(*blocks_html(document.lead, 2))
@@ -66,49 +36,49 @@ def as_html(document: Document) -> Iterator[str]:
 class _Body(Iterable[Html]):
     """The blocks of a section of the page, made when they are written."""
 
-    def __init__(self, section: Section) -> None:
+    def __init__(self, section: doc.Section) -> None:
         self._section = section
 
     def __iter__(self) -> Iterator[Html]:
         return _body(self._section, 3)
 
 
-def blocks_html(blocks: Blocks, level: int) -> Iterator[Html]:
+def blocks_html(blocks: doc.Blocks, level: int) -> Iterator[Html]:
     """Several blocks; `level` is that of a title in them."""
     for block in made(blocks):
         yield from block_html(block, level)
         yield Html("\n")
 
 
-def line(cell: Cell) -> Html:
+def line(cell: doc.Cell) -> Html:
     """Spans, one behind the other."""
     spans = spans_of(cell)
     shown = [span if isinstance(span, str) else _span(span) for span in spans]
-    if len(spans) > 1 and all(isinstance(span, Mark) and span.small for span in spans):
+    if len(spans) > 1 and all(isinstance(span, doc.Mark) and span.small for span in spans):
         return joined(*(piece for one in shown for piece in (one, " ")))
     return joined(*shown)
 
 
-def _span(span: Span) -> Child:
+def _span(span: doc.Span) -> Child:
     match span:
-        case Code():
+        case doc.Code():
             return parts.name_code(span.line)
-        case Strong(content):
+        case doc.Strong(content):
             return element("strong", _span(content))
-        case Link(to, content):
+        case doc.Link(to, content):
             return parts.link(to, _span(content)) if to else _span(content)
-        case Mark(words, tone, small, to):
+        case doc.Mark(words, tone, small, to):
             shown = mark(tone, words, to) if small else badge(tone, words)
             return parts.link(to, shown) if to and not small else shown
-        case Tally(title, counts):
+        case doc.Tally(title, counts):
             return stacked_bar(title, [BarPart(tone, count) for tone, count in counts])
     return span
 
 
-def _body(section: Section, level: int) -> Iterator[Html]:
+def _body(section: doc.Section, level: int) -> Iterator[Html]:
     """What stands in a section; one of a whole run has contents of its own."""
     inner = section.blocks
-    named = [] if callable(inner) else [one for one in inner if isinstance(one, Section)]
+    named = [] if callable(inner) else [one for one in inner if isinstance(one, doc.Section)]
     if len(named) > 1:
         links = parts.bullets(parts.link(one.anchor, plain(one.title)) for one in named)
         yield element("nav", links, aria_label=f"Contents of {plain(section.title)}")
@@ -116,49 +86,49 @@ def _body(section: Section, level: int) -> Iterator[Html]:
 
 
 @singledispatch
-def block_html(block: Block, level: int) -> Iterator[Html]:
+def block_html(block: doc.Block, level: int) -> Iterator[Html]:
     """A block as HTML, piece by piece; `level` is that of a title in it."""
     raise TypeError(type(block).__name__)
 
 
 @block_html.register
-def _section(block: Section, level: int) -> Iterator[Html]:
+def _section(block: doc.Section, level: int) -> Iterator[Html]:
     yield from stream("article", _headed(block, level), id=block.anchor)
 
 
-def _headed(block: Section, level: int) -> Iterator[Html]:
+def _headed(block: doc.Section, level: int) -> Iterator[Html]:
     yield element(f"h{min(level, 6)}", line(block.title))
     yield from _body(block, level + 1)
 
 
 @block_html.register
-def _heading(block: Heading, level: int) -> Iterator[Html]:
+def _heading(block: doc.Heading, level: int) -> Iterator[Html]:
     yield element(f"h{min(level, 6)}", line(block.title))
 
 
 @block_html.register
-def _paragraph(block: Paragraph, level: int) -> Iterator[Html]:
+def _paragraph(block: doc.Paragraph, level: int) -> Iterator[Html]:
     yield parts.paragraph(line(block.spans), class_="quiet" if block.quiet else "")
 
 
 @block_html.register
-def _facts(block: Facts, level: int) -> Iterator[Html]:
+def _facts(block: doc.Facts, level: int) -> Iterator[Html]:
     yield parts.facts((label, line(spans)) for label, spans in made(block.pairs))
 
 
 @block_html.register
-def _figures(block: Figures, level: int) -> Iterator[Html]:
+def _figures(block: doc.Figures, level: int) -> Iterator[Html]:
     yield parts.figures(parts.HtmlFigure(one.value, one.name, one.below, one.tone) for one in block.items)
 
 
 @block_html.register
-def _table(block: Table, level: int) -> Iterator[Html]:
+def _table(block: doc.Table, level: int) -> Iterator[Html]:
     rows, total = cut_rows(block.rows, block.cut)
     cells = (list(map(_cell, row)) for row in rows)
     columns = [_column(one) for one in block.columns]
     few = total if block.cut.few is None else block.cut.few
     first = parts.table(block.caption, columns, islice(cells, few), block.look)
-    yield from _folded(block.caption, first) if block.detail is Detail.ALL else first
+    yield from _folded(block.caption, first) if block.detail is doc.ALL else first
     if total > few:
         more = block.cut.folded(total)
         rest = parts.table(f"{block.caption}, continued", columns, islice(cells, more), block.look)
@@ -166,34 +136,34 @@ def _table(block: Table, level: int) -> Iterator[Html]:
 
 
 @block_html.register
-def _chart(block: Chart, level: int) -> Iterator[Html]:
+def _chart(block: doc.Chart, level: int) -> Iterator[Html]:
     yield from _drawn(block.data)
     if block.sentence:
         yield parts.paragraph(line(block.sentence), class_="quiet")
 
 
 @block_html.register
-def _callout(block: Callout, level: int) -> Iterator[Html]:
+def _callout(block: doc.Callout, level: int) -> Iterator[Html]:
     make = parts.folded_callout if block.folded else parts.callout
     yield make(block.tone, plain(block.title), *blocks_html(block.blocks, level))
 
 
 @block_html.register
-def _bullets(block: Bullets, level: int) -> Iterator[Html]:
+def _bullets(block: doc.Bullets, level: int) -> Iterator[Html]:
     items = (element("li", line(item)) for item in made(block.items))
     for first in items:
         yield from stream("ol" if block.is_numbered else "ul", chain([first], items))
 
 
 @block_html.register
-def _fold(block: Fold, level: int) -> Iterator[Html]:
+def _fold(block: doc.Fold, level: int) -> Iterator[Html]:
     pieces = _folded(line(block.title), blocks_html(block.blocks, level), block.anchor, block.is_open)
     # blocks that are held anyway make one piece: many pieces cost more, since all that they stand in hands them on
     yield from pieces if callable(block.blocks) else [whole(pieces)]
 
 
 @block_html.register
-def _verbatim(block: Verbatim, level: int) -> Iterator[Html]:
+def _verbatim(block: doc.Verbatim, level: int) -> Iterator[Html]:
     kept, told = block.beginning
     start, end = block.strong
     # a parser drops the first line end behind <pre>, so that a text which begins with one needs another
@@ -207,22 +177,22 @@ def _verbatim(block: Verbatim, level: int) -> Iterator[Html]:
 
 
 @block_html.register
-def _command(block: CommandLine, level: int) -> Iterator[Html]:
+def _command(block: doc.CommandLine, level: int) -> Iterator[Html]:
     yield parts.paragraph(f"{block.before} ", parts.code(shown_line(block.line, LONGEST_COMMAND)))
 
 
 @block_html.register
-def _beside(block: Beside, level: int) -> Iterator[Html]:
+def _beside(block: doc.Beside, level: int) -> Iterator[Html]:
     yield from stream("div", (element("div", *block_html(one, level)) for one in block.blocks),
                       class_="side-by-side")
 
 
-def _column(column: Column) -> parts.HtmlColumn:
+def _column(column: doc.Column) -> parts.HtmlColumn:
     title = f"{column.group} {plain(column.title)}".strip()
     return parts.HtmlColumn(title, _CLASSES[column.kind], column.hint)
 
 
-def _cell(cell: Cell) -> Child:
+def _cell(cell: doc.Cell) -> Child:
     return cell if isinstance(cell, str) else line(cell)
 
 
@@ -232,7 +202,7 @@ def _folded(title: Child, body: Iterable[Html], anchor: str = "", is_open: bool 
     yield from stream("details", chain([element("summary", title)], inner), open=is_open)
 
 
-def _continued(cut: Cut, rest: Iterable[Html], more: int, left: int) -> Iterator[Html]:
+def _continued(cut: doc.Cut, rest: Iterable[Html], more: int, left: int) -> Iterator[Html]:
     told = parts.paragraph(f"And {cut.more(left)}, not shown.", class_="quiet") if left else Html()
     if more:
         yield from _folded(cut.more(more), chain(rest, [told]))
@@ -240,9 +210,9 @@ def _continued(cut: Cut, rest: Iterable[Html], more: int, left: int) -> Iterator
         yield told
 
 
-def _drawn(data: Bars | CurveChart | DistributionChart | TimelineChart) -> Iterator[Html]:
+def _drawn(data: doc.Bars | CurveChart | DistributionChart | TimelineChart) -> Iterator[Html]:
     match data:
-        case Bars():
+        case doc.Bars():
             yield from _bars(data)
         case CurveChart():
             yield curve_chart(data)
@@ -252,7 +222,7 @@ def _drawn(data: Bars | CurveChart | DistributionChart | TimelineChart) -> Itera
             yield from timeline_chart(data)
 
 
-def _bars(data: Bars) -> Iterator[Html]:
+def _bars(data: doc.Bars) -> Iterator[Html]:
     rows, total = cut_rows(data.rows, data.cut)
     few = total if data.cut.few is None else data.cut.few
     yield from _row_chart(data, data.caption, islice(rows, few))
@@ -262,7 +232,7 @@ def _bars(data: Bars) -> Iterator[Html]:
         yield from _continued(data.cut, rest, more, total - few - more)
 
 
-def _row_chart(data: Bars, caption: str, rows: Iterable[Bar]) -> Iterator[Html]:
+def _row_chart(data: doc.Bars, caption: str, rows: Iterable[doc.Bar]) -> Iterator[Html]:
     titles = RowTitles(caption, data.label, data.axis, data.note)
     if data.is_signed:
         return difference_chart(titles, [DifferenceRow(line(one.label), one.value, one.low, one.high, line(one.note),

@@ -14,34 +14,7 @@ from itertools import groupby, islice
 from benchkit.basics.texts import count_of, shown
 from benchkit.pages.html import markdown_block, markdown_cell, markdown_summary
 from benchkit.pages.parts import Tone
-from benchkit.render.document import (
-    Beside,
-    Block,
-    Blocks,
-    Bullets,
-    Callout,
-    Cell,
-    Chart,
-    Code,
-    CommandLine,
-    Detail,
-    Document,
-    Facts,
-    Figures,
-    Fold,
-    Heading,
-    Kind,
-    Link,
-    Mark,
-    Paragraph,
-    Section,
-    Span,
-    Spans,
-    Strong,
-    Table,
-    Tally,
-    Verbatim,
-)
+from benchkit.render import document as doc
 from benchkit.render.reading import cut_rows, is_shown, made, plain, plain_span, shown_columns, spans_of
 
 APART = "<!-- -->"
@@ -104,7 +77,7 @@ class SpaceLimits:
     parts: int | None = None
 
 
-def as_markdown(document: Document, most_characters: int | None = None, level: int = 2) -> Iterator[str]:
+def as_markdown(document: doc.Document, most_characters: int | None = None, level: int = 2) -> Iterator[str]:
     """The file, part by part; `level` is that of its title."""
     if most_characters is None:
         yield from MarkdownRenderer(SpaceLimits(), level).document(document)
@@ -142,10 +115,10 @@ def _fitting(parts: Iterable[str], room: int) -> tuple[list[str], bool]:
     return fitting, True
 
 
-def inline(cell: Cell, is_in_table: bool = False) -> str:
+def inline(cell: doc.Cell, is_in_table: bool = False) -> str:
     """Spans as one line of markup; small marks beside each other as one piece of code."""
     pieces = []
-    for are_marks, spans in groupby(spans_of(cell), lambda span: isinstance(span, Mark) and span.small):
+    for are_marks, spans in groupby(spans_of(cell), lambda span: isinstance(span, doc.Mark) and span.small):
         if are_marks:
             pieces.append(markdown_code("".join(map(plain_span, spans)), 1000, is_in_table))
         else:
@@ -153,7 +126,7 @@ def inline(cell: Cell, is_in_table: bool = False) -> str:
     return "".join(pieces)
 
 
-def _pieces(spans: Iterable[Span], is_in_table: bool) -> Iterator[str]:
+def _pieces(spans: Iterable[doc.Span], is_in_table: bool) -> Iterator[str]:
     # texts are put together first: what is no markup in each of two may be markup in both
     for are_texts, run in groupby(spans, lambda span: isinstance(span, str)):
         if are_texts:
@@ -162,17 +135,17 @@ def _pieces(spans: Iterable[Span], is_in_table: bool) -> Iterator[str]:
             yield from (_span(span, is_in_table) for span in run)
 
 
-def _span(span: Span, is_in_table: bool) -> str:
+def _span(span: doc.Span, is_in_table: bool) -> str:
     match span:
-        case Code(text, most):
+        case doc.Code(text, most):
             return markdown_code(text, most, is_in_table)
-        case Strong(content):
+        case doc.Strong(content):
             return _bold(_span(content, is_in_table))
-        case Link(_, content):
+        case doc.Link(_, content):
             return _span(content, is_in_table)
-        case Mark(words, tone):
+        case doc.Mark(words, tone):
             return _bold(markdown_words(words)) if tone is Tone.FAIL else markdown_words(words)
-        case Tally():
+        case doc.Tally():
             return markdown_words(plain_span(span))
     return markdown_words(span)
 
@@ -188,11 +161,11 @@ class MarkdownRenderer:
         self._limits, self._level = limits, level
         self._parts = self._left_out = 0
 
-    def document(self, document: Document) -> Iterator[str]:
+    def document(self, document: doc.Document) -> Iterator[str]:
         """All parts of the file."""
         level = self._level
         yield f"{'#' * level} {_title(document.title)}\n\n"
-        yield from self.blocks(document.lead, level + 1, Detail.MORE)
+        yield from self.blocks(document.lead, level + 1, doc.MORE)
         for section in document.sections:
             yield from self.blocks([section], level + (not section.is_part), self._most())
         if self._left_out:
@@ -201,50 +174,50 @@ class MarkdownRenderer:
         if document.footer:
             yield f"---\n\n{markdown_line(inline(document.footer))}\n"
 
-    def _most(self) -> Detail:
-        return Detail.LEAD if self._limits.parts == 0 else Detail.MORE
+    def _most(self) -> doc.Detail:
+        return doc.LEAD if self._limits.parts == 0 else doc.MORE
 
-    def blocks(self, blocks: Blocks, level: int, most: Detail) -> Iterator[str]:
+    def blocks(self, blocks: doc.Blocks, level: int, most: doc.Detail) -> Iterator[str]:
         """Several blocks; `level` is that of a title in them."""
         for block in made(blocks):
             if is_shown(block, most):
                 yield from self._block(block, level, most)
-            elif is_shown(block, Detail.MORE):
+            elif is_shown(block, doc.MORE):
                 self._left_out += 1
 
     @singledispatchmethod
-    def _block(self, block: Block, level: int, most: Detail) -> Iterator[str]:
+    def _block(self, block: doc.Block, level: int, most: doc.Detail) -> Iterator[str]:
         raise TypeError(type(block).__name__)
 
     @_block.register
-    def _section(self, block: Section, level: int, most: Detail) -> Iterator[str]:
+    def _section(self, block: doc.Section, level: int, most: doc.Detail) -> Iterator[str]:
         self._parts += block.is_part
         is_over = block.is_part and self._limits.parts is not None and self._parts > self._limits.parts
-        parts = self.blocks(block.blocks, level + 1, Detail.LEAD if is_over else most)
+        parts = self.blocks(block.blocks, level + 1, doc.LEAD if is_over else most)
         for first in parts:
             yield f"{'#' * min(level, 6)} {_title(block.title)}\n\n"
             yield first
             yield from parts
 
     @_block.register
-    def _heading(self, block: Heading, level: int, most: Detail) -> Iterator[str]:
+    def _heading(self, block: doc.Heading, level: int, most: doc.Detail) -> Iterator[str]:
         yield f"{'#' * min(level, 6)} {_title(block.title)}\n\n"
 
     @_block.register
-    def _paragraph(self, block: Paragraph, level: int, most: Detail) -> Iterator[str]:
+    def _paragraph(self, block: doc.Paragraph, level: int, most: doc.Detail) -> Iterator[str]:
         yield f"{markdown_line(inline(block.spans))}\n\n"
 
     @_block.register
-    def _facts(self, block: Facts, level: int, most: Detail) -> Iterator[str]:
+    def _facts(self, block: doc.Facts, level: int, most: doc.Detail) -> Iterator[str]:
         yield _list(f"{_bold(markdown_words(label + ':'))} {inline(spans)}" for label, spans in made(block.pairs))
 
     @_block.register
-    def _figures(self, block: Figures, level: int, most: Detail) -> Iterator[str]:
-        yield _list(inline((Strong(one.value), " ", one.name, f" ({one.below})" if one.below else ""))
+    def _figures(self, block: doc.Figures, level: int, most: doc.Detail) -> Iterator[str]:
+        yield _list(inline((doc.Strong(one.value), " ", one.name, f" ({one.below})" if one.below else ""))
                     for one in block.items)
 
     @_block.register
-    def _table(self, block: Table, level: int, most: Detail) -> Iterator[str]:
+    def _table(self, block: doc.Table, level: int, most: doc.Detail) -> Iterator[str]:
         block = shown_columns(block, most)
         rows, total = cut_rows(block.rows, block.cut)
         limits = [limit for limit in (block.cut.most, self._limits.rows) if limit is not None]
@@ -262,29 +235,29 @@ class MarkdownRenderer:
             yield f"and {markdown_words(block.cut.more(total - shown)).strip()}\n\n"
 
     @_block.register
-    def _chart(self, block: Chart, level: int, most: Detail) -> Iterator[str]:
+    def _chart(self, block: doc.Chart, level: int, most: doc.Detail) -> Iterator[str]:
         parts = list(self.blocks(block.instead, level, most))
         yield from parts
         if block.sentence and parts:
             yield f"{markdown_line(inline(block.sentence))}\n\n"
 
     @_block.register
-    def _callout(self, block: Callout, level: int, most: Detail) -> Iterator[str]:
+    def _callout(self, block: doc.Callout, level: int, most: doc.Detail) -> Iterator[str]:
         kind = {Tone.PASS: "TIP", Tone.PLAIN: "NOTE", Tone.FAIL: "CAUTION"}.get(block.tone, "WARNING")
         body = "".join([f"{_bold(inline(block.title))}\n\n", *self.blocks(block.blocks, level, most)])
         quoted = "\n".join(f"> {line}" if line else ">" for line in body.rstrip("\n").split("\n"))
         yield f"> [!{kind}]\n{quoted}\n\n"
 
     @_block.register
-    def _bullets(self, block: Bullets, level: int, most: Detail) -> Iterator[str]:
+    def _bullets(self, block: doc.Bullets, level: int, most: doc.Detail) -> Iterator[str]:
         yield _list(map(inline, made(block.items)), block.is_numbered)
 
     @_block.register
-    def _fold(self, block: Fold, level: int, most: Detail) -> Iterator[str]:
+    def _fold(self, block: doc.Fold, level: int, most: doc.Detail) -> Iterator[str]:
         yield from _folded(plain(block.title), self.blocks(block.blocks, level, most))
 
     @_block.register
-    def _verbatim(self, block: Verbatim, level: int, most: Detail) -> Iterator[str]:
+    def _verbatim(self, block: doc.Verbatim, level: int, most: doc.Detail) -> Iterator[str]:
         kept, told = block.beginning
         if block.title:
             yield f"{markdown_line(inline(block.title))}\n\n"
@@ -292,15 +265,15 @@ class MarkdownRenderer:
         yield f"{markdown_words(told)}\n\n" if told else ""
 
     @_block.register
-    def _command(self, block: CommandLine, level: int, most: Detail) -> Iterator[str]:
-        yield f"{markdown_line(inline((block.before, ' ', Code(block.line, LONGEST_COMMAND))))}\n\n"
+    def _command(self, block: doc.CommandLine, level: int, most: doc.Detail) -> Iterator[str]:
+        yield f"{markdown_line(inline((block.before, ' ', doc.Code(block.line, LONGEST_COMMAND))))}\n\n"
 
     @_block.register
-    def _beside(self, block: Beside, level: int, most: Detail) -> Iterator[str]:
+    def _beside(self, block: doc.Beside, level: int, most: doc.Detail) -> Iterator[str]:
         return self.blocks(block.blocks, level, most)
 
 
-def _title(title: Spans) -> str:
+def _title(title: doc.Spans) -> str:
     # the signs at the end of a heading are none of its words
     return re.sub(r"(?=#+$)", r"\\", inline(title).strip(), count=1)
 
@@ -317,8 +290,8 @@ def _folded(title: str, body: Iterable[str]) -> Iterator[str]:
     yield "</details>\n\n"
 
 
-def _table(block: Table, rows: Iterable[Iterable[Cell]]) -> str:
+def _table(block: doc.Table, rows: Iterable[Iterable[doc.Cell]]) -> str:
     titles = [inline((f"{one.group} " if one.group else "", one.title), True) for one in block.columns]
-    rule = ["---:" if one.kind is Kind.NUMBER else "---" for one in block.columns]
+    rule = ["---:" if one.kind is doc.Kind.NUMBER else "---" for one in block.columns]
     lines = [titles, rule, *([inline(cell, True).strip() for cell in row] for row in rows)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines) + "\n"

@@ -33,6 +33,9 @@ class Detail(IntEnum):
     ALL = 2
 
 
+LEAD, MORE, ALL = Detail
+
+
 # spans: what a line is made of
 
 
@@ -99,7 +102,7 @@ Cell: TypeAlias = Spans | int | None
 class Block:
     """Any part of a document."""
 
-    detail: Detail = Detail.LEAD
+    detail: Detail = LEAD
 
 
 Blocks: TypeAlias = Many[Block]
@@ -169,7 +172,7 @@ class Column:
     flexible: bool = False
     group: str = ""
     hint: str = ""
-    detail: Detail = Detail.LEAD
+    detail: Detail = LEAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,22 +350,22 @@ class Document:
 # what writes sections shorter
 
 
-def number_column(title: str | Code, group: str = "", hint: str = "", detail: Detail = Detail.LEAD) -> Column:
+def number(title: str | Code, group: str = "", hint: str = "", detail: Detail = LEAD) -> Column:
     """A column of figures."""
     return Column(title, Kind.NUMBER, group=group, hint=hint, detail=detail)
 
 
-def flexible_column(title: str | Code, detail: Detail = Detail.LEAD) -> Column:
+def flexible(title: str | Code, detail: Detail = LEAD) -> Column:
     """A column of texts that gives way where the line is short."""
     return Column(title, flexible=True, detail=detail)
 
 
-def words(*spans: Span, detail: Detail = Detail.LEAD) -> Paragraph:
+def words(*spans: Span, detail: Detail = LEAD) -> Paragraph:
     """A paragraph."""
     return Paragraph(spans, detail=detail)
 
 
-def quiet(*spans: Span, detail: Detail = Detail.LEAD) -> Paragraph:
+def quiet(*spans: Span, detail: Detail = LEAD) -> Paragraph:
     """A remark."""
     return Paragraph(spans, True, detail=detail)
 

@@ -6,55 +6,40 @@ from dataclasses import replace
 from itertools import compress
 
 from benchkit.pages.parts import Tone
-from benchkit.render.document import (
-    Block,
-    Cell,
-    Code,
-    Column,
-    Cut,
-    Detail,
-    Item,
-    Link,
-    Many,
-    Mark,
-    Span,
-    Strong,
-    Table,
-    Tally,
-)
+from benchkit.render import document as doc
 
 
-def made(many: Many[Item]) -> Iterable[Item]:
+def made(many: doc.Many[doc.Item]) -> Iterable[doc.Item]:
     """The things themselves."""
     return many() if callable(many) else many
 
 
-def spans_of(cell: Cell) -> Sequence[Span]:
+def spans_of(cell: doc.Cell) -> Sequence[doc.Span]:
     """The spans of a line or of a cell."""
     if cell is None:
         return ()
     if isinstance(cell, int):
         return (f"{cell:,}",)
-    return (cell,) if isinstance(cell, Span) else cell
+    return (cell,) if isinstance(cell, doc.Span) else cell
 
 
-def plain(spans: Cell) -> str:
+def plain(spans: doc.Cell) -> str:
     """A line without any markup, for a title."""
     return "".join(map(plain_span, spans_of(spans)))
 
 
-def plain_span(span: Span) -> str:
+def plain_span(span: doc.Span) -> str:
     """A span without any markup; a small mark is its sign."""
     match span:
         case str():
             return span
-        case Code():
+        case doc.Code():
             return span.line
-        case Strong(content) | Link(_, content):
+        case doc.Strong(content) | doc.Link(_, content):
             return plain_span(content)
-        case Mark(words, tone, small):
+        case doc.Mark(words, tone, small):
             return SIGNS[tone] if small else words
-        case Tally(_, counts):
+        case doc.Tally(_, counts):
             return ", ".join(f"{count:,} {tone}" for tone, count in counts if count) or "nothing"
 
 
@@ -62,12 +47,12 @@ SIGNS = {Tone.PASS: "+", Tone.FAIL: "-", Tone.INCOMPLETE: "?", Tone.FLAKY: "~", 
 """Small marks in formats of plain text."""
 
 
-def is_shown(one: Block | Column, most: Detail) -> bool:
+def is_shown(one: doc.Block | doc.Column, most: doc.Detail) -> bool:
     """Whether a reader of that much detail sees a block or a column."""
     return one.detail <= most
 
 
-def shown_columns(table: Table, most: Detail) -> Table:
+def shown_columns(table: doc.Table, most: doc.Detail) -> doc.Table:
     """The table with the columns that such a reader sees."""
     if all(is_shown(one, most) for one in table.columns):
         return table
@@ -76,12 +61,12 @@ def shown_columns(table: Table, most: Detail) -> Table:
                    rows=lambda: (list(compress(row, kept)) for row in made(table.rows)))
 
 
-def total_of(table: Table) -> int | None:
+def total_of(table: doc.Table) -> int | None:
     """How many rows it has; None where only making them tells."""
     return table.cut.total if callable(table.rows) else len(table.rows)
 
 
-def cut_rows(rows: Many[Item], cut: Cut) -> tuple[Iterator[Item], int]:
+def cut_rows(rows: doc.Many[doc.Item], cut: doc.Cut) -> tuple[Iterator[doc.Item], int]:
     """The rows one after the other, and how many there are."""
     total = cut.total if callable(rows) else len(rows)
     if total is None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from benchkit.render import document as doc
 from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import COMMENT, as_markdown
 from benchkit.render.as_text import as_text
 from benchkit.render.columns import NO_PAINT, Paint
-from benchkit.render.document import Block, Code, Detail, Document, Paragraph, Section, Spans, listed
 from benchkit.reports.comparison import SideBySide
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.sections import cases, rates
@@ -24,56 +24,57 @@ from benchkit.reports.sections.trials import case_section, detail_blocks
 MOST_IN_TITLE = 3
 
 
-def document_of(side: SideBySide, anchors: Sequence[Anchors] = ()) -> Document:
+def document_of(side: SideBySide, anchors: Sequence[Anchors] = ()) -> doc.Document:
     """The report of one run, or of several that are compared; with anchors also the details of its trials."""
     places = anchors or [Anchors()] * len(side.runs)
     if len(side.runs) == 1:
         run = side.runs[0]
-        return Document(_title(side, 0), lambda: lead_blocks(run), run_sections(run, places[0]), footer(side.labels))
+        return doc.Document(_title(side, 0), lambda: lead_blocks(run), run_sections(run, places[0]),
+                            footer(side.labels))
     prefix = [one.prefix for one in places]
-    named = listed(Code(label) for label in side.labels[:MOST_IN_TITLE])
+    named = doc.listed(doc.Code(label) for label in side.labels[:MOST_IN_TITLE])
     more = f" and {len(side.labels) - MOST_IN_TITLE} more" if len(side.labels) > MOST_IN_TITLE else ""
     indices = [{case.id: place for place, case in enumerate(run.cases)} for run in side.runs]
     sections = [*comparison_sections(side, [f"run-{number}-all" for number in range(1, len(side.runs) + 1)],
                                      lambda run, case: places[run].case(indices[run][case]))]
-    sections += [Section(f"run-{number + 1}-all", _title(side, number), partial(_whole_run, run, places[number]),
-                         is_part=True) for number, run in enumerate(side.runs)]
+    sections += [doc.Section(f"run-{number + 1}-all", _title(side, number), partial(_whole_run, run, places[number]),
+                             is_part=True) for number, run in enumerate(side.runs)]
     title = f"{len(prefix)} runs: ", *named, more
-    return Document(title, lambda: lead_of_several(side), sections, footer(side.labels))
+    return doc.Document(title, lambda: lead_of_several(side), sections, footer(side.labels))
 
 
-def _title(side: SideBySide, place: int) -> Spans:
-    return Code(side.labels[place]), ": ", Code(side.runs[place].record.system)
+def _title(side: SideBySide, place: int) -> doc.Spans:
+    return doc.Code(side.labels[place]), ": ", doc.Code(side.runs[place].record.system)
 
 
-def _whole_run(run: RunReport, anchors: Anchors) -> Iterator[Block]:
+def _whole_run(run: RunReport, anchors: Anchors) -> Iterator[doc.Block]:
     yield from lead_blocks(run)
     yield from run_sections(run, anchors)
 
 
-def run_sections(run: RunReport, anchors: Anchors) -> list[Section]:
+def run_sections(run: RunReport, anchors: Anchors) -> list[doc.Section]:
     """What is said of one run, in the order in which a person asks; details of trials only where they have anchors."""
     sections = [
-        ("coverage", "How much is known", partial(rates.coverage_blocks, run), Detail.LEAD),
-        ("rates", "How often it passes", partial(_rates, run), Detail.LEAD),
-        ("failures", "Why trials failed", partial(failure_blocks, run), Detail.LEAD),
-        ("flaky", "Flaky cases", partial(cases.flaky_blocks, run, anchors), Detail.LEAD),
-        ("never", "Cases without a pass", partial(cases.never_blocks, run, anchors), Detail.LEAD),
-        ("incomplete", "Incomplete trials", partial(unjudged_blocks, run), Detail.LEAD),
-        ("tags", "By tag", partial(rates.tag_blocks, run), Detail.MORE),
-        ("grid", "Every trial", partial(cases.all_blocks, run, anchors), Detail.MORE),
-        ("cases", "Case by case", partial(cases.rate_blocks, run, anchors), Detail.ALL),
-        ("speed", "Latency, tokens, attempts", partial(speed_blocks, run), Detail.LEAD),
-        ("about", "What was run", partial(about_blocks, run), Detail.MORE),
-        ("details", "Input, output and checks", partial(detail_blocks, run, anchors), Detail.ALL)]
-    return [Section(anchors.prefix + name, title, blocks, detail=detail) for name, title, blocks, detail in sections
+        ("coverage", "How much is known", partial(rates.coverage_blocks, run), doc.LEAD),
+        ("rates", "How often it passes", partial(_rates, run), doc.LEAD),
+        ("failures", "Why trials failed", partial(failure_blocks, run), doc.LEAD),
+        ("flaky", "Flaky cases", partial(cases.flaky_blocks, run, anchors), doc.LEAD),
+        ("never", "Cases without a pass", partial(cases.never_blocks, run, anchors), doc.LEAD),
+        ("incomplete", "Incomplete trials", partial(unjudged_blocks, run), doc.LEAD),
+        ("tags", "By tag", partial(rates.tag_blocks, run), doc.MORE),
+        ("grid", "Every trial", partial(cases.all_blocks, run, anchors), doc.MORE),
+        ("cases", "Case by case", partial(cases.rate_blocks, run, anchors), doc.ALL),
+        ("speed", "Latency, tokens, attempts", partial(speed_blocks, run), doc.LEAD),
+        ("about", "What was run", partial(about_blocks, run), doc.MORE),
+        ("details", "Input, output and checks", partial(detail_blocks, run, anchors), doc.ALL)]
+    return [doc.Section(anchors.prefix + name, title, blocks, detail=detail) for name, title, blocks, detail in sections
             if name != "details" or anchors.detailed]
 
 
-def _rates(run: RunReport) -> Iterator[Block]:
+def _rates(run: RunReport) -> Iterator[doc.Block]:
     yield from rates.rate_blocks(run)
     if run.suite:
-        yield Paragraph(flake_unseen(run), True)
+        yield doc.Paragraph(flake_unseen(run), True)
 
 
 def text_report(side: SideBySide, paint: Paint = NO_PAINT, is_full: bool = False) -> Iterator[str]:
@@ -95,9 +96,9 @@ def page_report(side: SideBySide) -> Iterator[str]:
 
 def first_screen(run: RunReport, paint: Paint = NO_PAINT) -> str:
     """About twenty lines after a run."""
-    return "".join(as_text(Document("", lambda: first_blocks(run), ()), paint))
+    return "".join(as_text(doc.Document("", lambda: first_blocks(run), ()), paint))
 
 
 def case_report(runs: Sequence[RunReport], case_id: str, paint: Paint = NO_PAINT) -> Iterator[str]:
     """A case with all its trials in each of the runs, line by line. Raises KeyError where a run has no such case."""
-    return as_text(Document("", (), [case_section(run, case_id) for run in runs]), paint, is_full=True)
+    return as_text(doc.Document("", (), [case_section(run, case_id) for run in runs]), paint, is_full=True)

@@ -11,41 +11,28 @@ from benchkit.boards.sections.took import ABSENT
 from benchkit.boards.sections.wording import LONGEST_LINE, counts_of, synthetic_mark
 from benchkit.boards.usage import TokenUse
 from benchkit.pages.parts import Tone
-from benchkit.render.document import (
-    Block,
-    Cell,
-    Code,
-    Column,
-    Cut,
-    Detail,
-    Facts,
-    Fold,
-    Kind,
-    Mark,
-    Spans,
-    Table,
-    flexible_column,
-)
+from benchkit.render import document as doc
 from benchkit.reports.figures import number
 
-DROPPED = Cut(10, 200, "dropped question")
+DROPPED = doc.Cut(10, 200, "dropped question")
 GEOMETRIES = {"single": "single: one prompt, one answer", "gated": "gated: observations are bought, then answered"}
 
 
-def making_blocks(board: Board) -> Iterator[Block]:
+def making_blocks(board: Board) -> Iterator[doc.Block]:
     """Where the questions come from, and what both gates said."""
     job, figures = board.batch.job, board.batch.figures
-    yield Facts(list(_facts(board)), detail=Detail.MORE)
-    yield Table("The batch gate", [Column("batch gate"), Column("found"), Column("allowed"), Column("held", Kind.WORD)],
-                list(_rules(job.batch_gate, figures)), detail=Detail.MORE)
+    yield doc.Facts(list(_facts(board)), detail=doc.MORE)
+    yield doc.Table("The batch gate", [doc.Column("batch gate"), doc.Column("found"), doc.Column("allowed"),
+                                       doc.Column("held", doc.Kind.WORD)],
+                    list(_rules(job.batch_gate, figures)), detail=doc.MORE)
     if figures.dropped:
-        columns = [Column("case"), Column("reason"), flexible_column("why")]
-        rows = [(Code(one.case), one.reason, Code(one.detail, LONGEST_LINE)) for one in figures.dropped]
-        yield Fold(f"{count_of(len(rows), 'question')} dropped, and why",
-                   [Table("Dropped questions", columns, rows, DROPPED)], detail=Detail.MORE)
+        columns = [doc.Column("case"), doc.Column("reason"), doc.flexible("why")]
+        rows = [(doc.Code(one.case), one.reason, doc.Code(one.detail, LONGEST_LINE)) for one in figures.dropped]
+        yield doc.Fold(f"{count_of(len(rows), 'question')} dropped, and why",
+                       [doc.Table("Dropped questions", columns, rows, DROPPED)], detail=doc.MORE)
 
 
-def _facts(board: Board) -> Iterator[tuple[str, Spans]]:
+def _facts(board: Board) -> Iterator[tuple[str, doc.Spans]]:
     batch, pack = board.batch, board.pack
     job, figures, asks = batch.job, batch.figures, batch.job.asks
     source = f"pack {asks.pack}" if isinstance(asks, FromPack) else f"task {asks.task}"
@@ -60,8 +47,8 @@ def _facts(board: Board) -> Iterator[tuple[str, Spans]]:
                             f"{made}; the emission gate dropped none")
     yield "Right answers", counts_of(figures.answers)
     yield "Tokens for making", _tokens(batch.usage.gen_usage)
-    yield "Fingerprints", ("world ", Code(batch.dataset.fingerprint[:12]), ", scoring ",
-                           Code(batch.scoring.fingerprint[:12]))
+    yield "Fingerprints", ("world ", doc.Code(batch.dataset.fingerprint[:12]), ", scoring ",
+                           doc.Code(batch.scoring.fingerprint[:12]))
 
 
 def _how(job: Job) -> str:
@@ -94,7 +81,7 @@ def _tokens(tokens: TokenUse) -> str:
             f"{count_of(tokens.calls, 'call')}, {number(tokens.reported)} of which reported them")
 
 
-def _rules(gate: BatchGate, figures: GateFigures) -> Iterator[list[Cell]]:
+def _rules(gate: BatchGate, figures: GateFigures) -> Iterator[list[doc.Cell]]:
     """The rules of the batch gate: what each is about, what was found, what it allows, and whether it held."""
     yield ["questions left", str(figures.kept), f"at least {gate.least_questions}",
            _held(figures.kept >= gate.least_questions)]
@@ -104,9 +91,9 @@ def _rules(gate: BatchGate, figures: GateFigures) -> Iterator[list[Cell]]:
            f"at most {as_given(gate.most_one_answer)} %", _held(most <= gate.most_one_answer * figures.kept)]
     for name, score in sorted(figures.blind.items(), key=lambda one: -one[1])[:1]:
         yield ["best that does not see the truth",
-               (f"{percent(score, gate.most_blind_score)} % (", Code(f"baselines:{name}"), ")"),
+               (f"{percent(score, gate.most_blind_score)} % (", doc.Code(f"baselines:{name}"), ")"),
                f"at most {as_given(gate.most_blind_score)} %", _held(score <= gate.most_blind_score)]
 
 
-def _held(is_held: bool) -> Mark:
-    return Mark("held", Tone.PASS) if is_held else Mark("broken", Tone.FAIL)
+def _held(is_held: bool) -> doc.Mark:
+    return doc.Mark("held", Tone.PASS) if is_held else doc.Mark("broken", Tone.FAIL)

@@ -12,33 +12,7 @@ from benchkit.boards.samples import Payload, Purchase, SampledAnswer, SampledCas
 from benchkit.boards.sections.wording import LONGEST_LINE, more, names, remark, synthetic_mark
 from benchkit.pages.parts import Tone
 from benchkit.pages.row_charts import Lane, Moment, TimelineChart, TimelineEvent
-from benchkit.render.document import (
-    Beside,
-    Block,
-    Bullets,
-    Callout,
-    Cell,
-    Chart,
-    Code,
-    Column,
-    Cut,
-    Detail,
-    Facts,
-    Fold,
-    Kind,
-    Link,
-    Mark,
-    Paragraph,
-    Section,
-    Span,
-    Spans,
-    Strong,
-    Table,
-    Verbatim,
-    listed,
-    number_column,
-    quiet,
-)
+from benchkit.render import document as doc
 from benchkit.reports.figures import NOT_AVAILABLE
 
 SAMPLED = ("The observations in the order of time, then every system's answer with its scores in percent and its line "
@@ -47,10 +21,10 @@ MOST_LINES, MOST_CHARACTERS = 40, 4_000
 """Of an answer; the whole of it stands in responses.jsonl and trace.jsonl."""
 LONGEST_PAYLOAD = 400_000
 MOST_LANES = 24
-OBSERVATIONS = Cut(100, None, "observation")
+OBSERVATIONS = doc.Cut(100, None, "observation")
 
 
-def sample_blocks(board: Board) -> Iterator[Block]:
+def sample_blocks(board: Board) -> Iterator[doc.Block]:
     """One sampled case after the other."""
     if not board.samples:
         yield more("No case has an answer yet.")
@@ -58,35 +32,35 @@ def sample_blocks(board: Board) -> Iterator[Block]:
     yield remark(SAMPLED)
     for place, case in enumerate(board.samples, 1):
         anchor = f"case-{place}"
-        yield Section(anchor, (Code(case.id), *synthetic_mark(board)), list(_case(board, anchor, case)),
-                      detail=Detail.MORE)
+        yield doc.Section(anchor, (doc.Code(case.id), *synthetic_mark(board)), list(_case(board, anchor, case)),
+                          detail=doc.MORE)
 
 
-def _case(board: Board, anchor: str, case: SampledCase) -> Iterator[Block]:
-    yield Facts(list(_facts(case)))
-    yield from (Callout(Tone.FLAKY, warning) for warning in case.warnings)
+def _case(board: Board, anchor: str, case: SampledCase) -> Iterator[doc.Block]:
+    yield doc.Facts(list(_facts(case)))
+    yield from (doc.Callout(Tone.FLAKY, warning) for warning in case.warnings)
     if case.observations:
         yield from timeline(case)
         yield _observations(board, case)
-        yield quiet(f"{'Bought by, cited by' if board.is_gated else 'Cited by'}: places in the ranking.")
+        yield doc.quiet(f"{'Bought by, cited by' if board.is_gated else 'Cited by'}: places in the ranking.")
     yield _scores(anchor, case)
-    yield Beside([_answer(f"{anchor}-answer-{number}", answer) for number, answer in enumerate(case.answers, 1)])
-    yield Fold("What is true", [Verbatim(case.truth, "The truth, from cases.jsonl", MOST_CHARACTERS)])
+    yield doc.Beside([_answer(f"{anchor}-answer-{number}", answer) for number, answer in enumerate(case.answers, 1)])
+    yield doc.Fold("What is true", [doc.Verbatim(case.truth, "The truth, from cases.jsonl", MOST_CHARACTERS)])
     yield from (_payload(board, payload) for payload in case.payloads)
 
 
-def _facts(case: SampledCase) -> Iterator[tuple[str, Spans]]:
-    yield "Right answer", Strong(Code(case.answer_key, LONGEST_LINE))
+def _facts(case: SampledCase) -> Iterator[tuple[str, doc.Spans]]:
+    yield "Right answer", doc.Strong(doc.Code(case.answer_key, LONGEST_LINE))
     if case.now:
-        yield "Now", Code(case.now, LONGEST_LINE)
+        yield "Now", doc.Code(case.now, LONGEST_LINE)
     if case.tags:
-        yield "Tags", listed(map(Code, case.tags))
+        yield "Tags", doc.listed(map(doc.Code, case.tags))
 
 
 # what was seen
 
 
-def timeline(case: SampledCase) -> Iterator[Chart]:
+def timeline(case: SampledCase) -> Iterator[doc.Chart]:
     """The observations in lanes by service, each kind with a sign, and the moment T; nothing where none has a time."""
     timed = [one for one in case.observations if one.minute is not None]
     if not timed:
@@ -97,7 +71,7 @@ def timeline(case: SampledCase) -> Iterator[Chart]:
     left_out, lanes = len(services) - MOST_LANES, services[:MOST_LANES]
     kinds = list(dict.fromkeys(one.kind for one in timed))
     told = f"{count_of(left_out, 'more service')} {are(left_out)} in the list only." if left_out > 0 else ""
-    yield Chart(TimelineChart(
+    yield doc.Chart(TimelineChart(
         f"{_short(case.id)} along its time, minutes from now", "service",
         [Lane(_short(lane), [_event(one, kinds) for one in timed if one.service == lane]) for lane in lanes],
         [_short(kind) for kind in kinds], "min", Moment(0.0, f"now, {shown_line(case.now, 20)}"),
@@ -110,23 +84,24 @@ def _event(one: Seen, kinds: Sequence[str]) -> TimelineEvent:
 
 
 def _short(name: str) -> str:
-    return Code(name).line
+    return doc.Code(name).line
 
 
-def _observations(board: Board, case: SampledCase) -> Table:
+def _observations(board: Board, case: SampledCase) -> doc.Table:
     places = {one.system: one.place for one in board.ranking}
-    bought = [Column("bought by")] if board.is_gated else []
-    columns = [Column("id"), number_column("minute"), *(Column(name, Kind.WORD) for name in ("at", "kind", "service")),
-               Column("what it says"), *bought, Column("cited by")]
+    bought = [doc.Column("bought by")] if board.is_gated else []
+    columns = [doc.Column("id"), doc.number("minute"), *(doc.Column(name, doc.Kind.WORD)
+                                                         for name in ("at", "kind", "service")),
+               doc.Column("what it says"), *bought, doc.Column("cited by")]
     rows = [_observation(one, board.is_gated, places) for one in case.observations]
-    return Table(f"Observations of {_short(case.id)}", columns, rows, OBSERVATIONS, look="observations")
+    return doc.Table(f"Observations of {_short(case.id)}", columns, rows, OBSERVATIONS, look="observations")
 
 
-def _observation(one: Seen, is_gated: bool, places: Mapping[str, int]) -> list[Cell]:
+def _observation(one: Seen, is_gated: bool, places: Mapping[str, int]) -> list[doc.Cell]:
     minute = "" if one.minute is None else f"{one.minute:g}".replace("-", "\u2212")
     bought = [_places(one.bought_by, places) or "handed to all"] if is_gated else []
-    return [Code(one.id), minute, *map(Code, (one.at, one.kind, one.service)), Code(one.text, LONGEST_LINE), *bought,
-            _places(one.cited_by, places)]
+    return [doc.Code(one.id), minute, *map(doc.Code, (one.at, one.kind, one.service)), doc.Code(one.text, LONGEST_LINE),
+            *bought, _places(one.cited_by, places)]
 
 
 def _places(systems: Sequence[str], places: Mapping[str, int]) -> str:
@@ -136,61 +111,63 @@ def _places(systems: Sequence[str], places: Mapping[str, int]) -> str:
 # what was said
 
 
-def _scores(anchor: str, case: SampledCase) -> Table:
+def _scores(anchor: str, case: SampledCase) -> doc.Table:
     tracks = dict.fromkeys((score.track, score.kind) for answer in case.answers for score in answer.scores)
-    columns = [Column("answer of"), number_column("line", hint="its line in eval.jsonl"),
-               *(number_column(Code(track), hint=kind) for track, kind in tracks)]
-    rows = [(Link(f"{anchor}-answer-{number}", Code(answer.system)), str(answer.eval_line),
+    columns = [doc.Column("answer of"), doc.number("line", hint="its line in eval.jsonl"),
+               *(doc.number(doc.Code(track), hint=kind) for track, kind in tracks)]
+    rows = [(doc.Link(f"{anchor}-answer-{number}", doc.Code(answer.system)), str(answer.eval_line),
              *_judged(answer, [track for track, _ in tracks])) for number, answer in enumerate(case.answers, 1)]
-    return Table(f"Scores of {_short(case.id)}, with lines of eval.jsonl", columns, rows, OBSERVATIONS, look="systems")
+    return doc.Table(f"Scores of {_short(case.id)}, with lines of eval.jsonl", columns, rows, OBSERVATIONS,
+                     look="systems")
 
 
-def _judged(answer: SampledAnswer, tracks: Sequence[str]) -> Iterator[Cell]:
+def _judged(answer: SampledAnswer, tracks: Sequence[str]) -> Iterator[doc.Cell]:
     scores = {score.track: score for score in answer.scores}
     return (_score(scores[track]) if track in scores else NOT_AVAILABLE for track in tracks)
 
 
-def _score(score: Score) -> Cell:
+def _score(score: Score) -> doc.Cell:
     if score.kind == "capability":
         return percent(score.value)
-    return Mark("held", Tone.PASS) if score.value else Mark("broken", Tone.FAIL)
+    return doc.Mark("held", Tone.PASS) if score.value else doc.Mark("broken", Tone.FAIL)
 
 
-def _answer(anchor: str, answer: SampledAnswer) -> Section:
+def _answer(anchor: str, answer: SampledAnswer) -> doc.Section:
     broken = [score.track for score in answer.scores if score.kind == "gate" and not score.value]
-    marks = [Mark("incomplete", Tone.INCOMPLETE)] if answer.output is None else [
-        Mark(f"broke {_short(track)}", Tone.FAIL) for track in broken]
-    title: list[Span] = [Code(answer.system)]
+    marks = [doc.Mark("incomplete", Tone.INCOMPLETE)] if answer.output is None else [
+        doc.Mark(f"broke {_short(track)}", Tone.FAIL) for track in broken]
+    title: list[doc.Span] = [doc.Code(answer.system)]
     for mark in marks:
         title += [" ", mark]
-    return Section(anchor, title, list(_said(answer)))
+    return doc.Section(anchor, title, list(_said(answer)))
 
 
-def _said(answer: SampledAnswer) -> Iterator[Block]:
+def _said(answer: SampledAnswer) -> Iterator[doc.Block]:
     if answer.purchases:
         cost = sum(one.cost for one in answer.purchases)
-        yield quiet(f"{count_of(len(answer.purchases), 'message')} before it, for {cost:g}:")
-        yield Bullets([(Code(one.said or "(empty)", 300), " ", *_brought(one)) for one in answer.purchases], True)
+        yield doc.quiet(f"{count_of(len(answer.purchases), 'message')} before it, for {cost:g}:")
+        yield doc.Bullets([(doc.Code(one.said or "(empty)", 300), " ", *_brought(one)) for one in answer.purchases],
+                          True)
     attempt = f", attempt {answer.attempt}" if answer.attempt > 1 else ""
     told = f"Trial {answer.trial}{attempt}, line {answer.eval_line} of eval.jsonl:"
     if answer.output is not None:
-        yield Verbatim(answer.output, told, MOST_CHARACTERS, MOST_LINES)
+        yield doc.Verbatim(answer.output, told, MOST_CHARACTERS, MOST_LINES)
     else:
-        yield quiet(told)
-        yield Paragraph(shown_line(answer.error or "no whole reply", LONGEST_LINE))
+        yield doc.quiet(told)
+        yield doc.Paragraph(shown_line(answer.error or "no whole reply", LONGEST_LINE))
 
 
-def _brought(one: Purchase) -> tuple[Span, ...]:
+def _brought(one: Purchase) -> tuple[doc.Span, ...]:
     if one.error is not None:
         return (f"brought nothing, for {one.cost:g}: {shown_line(one.error, LONGEST_LINE)}",)
-    return "brought ", *(listed(map(Code, one.got)) or ("nothing new",)), f", for {one.cost:g}"
+    return "brought ", *(doc.listed(map(doc.Code, one.got)) or ("nothing new",)), f", for {one.cost:g}"
 
 
-def _payload(board: Board, payload: Payload) -> Block:
+def _payload(board: Board, payload: Payload) -> doc.Block:
     if payload.warning is not None:
-        return Callout(Tone.FAIL, shown_line(payload.warning, LONGEST_LINE))
-    shown = [Verbatim(message.text, f"{_short(message.role)}, before message {message.step}", LONGEST_PAYLOAD)
+        return doc.Callout(Tone.FAIL, shown_line(payload.warning, LONGEST_LINE))
+    shown = [doc.Verbatim(message.text, f"{_short(message.role)}, before message {message.step}", LONGEST_PAYLOAD)
              for message in payload.messages]
-    note = [] if board.pack.synthetic is None else [quiet(board.pack.synthetic)]
+    note = [] if board.pack.synthetic is None else [doc.quiet(board.pack.synthetic)]
     title = ("Exactly what was shown to ", *names(payload.systems), *synthetic_mark(board))
-    return Fold(title, [*note, *shown])
+    return doc.Fold(title, [*note, *shown])

@@ -8,24 +8,24 @@ from benchkit.boards.board import Board
 from benchkit.boards.solver_facts import SystemFacts
 from benchkit.boards.standings import Readings, Standing
 from benchkit.pages.parts import Tone
-from benchkit.render.document import Code, Cut, Detail, Mark, Paragraph, Span, listed, quiet, words
+from benchkit.render import document as doc
 from benchkit.reports.figures import spread
 
 LONGEST_LINE = 400
 MOST_WORDS = 4
-SYSTEMS = Cut(100, None, "system")
+SYSTEMS = doc.Cut(100, None, "system")
 
 
-def of_system(system: Standing | SystemFacts) -> tuple[Span, ...]:
+def of_system(system: Standing | SystemFacts) -> tuple[doc.Span, ...]:
     """Its name, and that it sees the truth where it does."""
-    truth = (" ", Mark("sees the truth: for testing only", Tone.FLAKY)) if system.sees_truth else ()
-    return Code(system.system), *truth
+    truth = (" ", doc.Mark("sees the truth: for testing only", Tone.FLAKY)) if system.sees_truth else ()
+    return doc.Code(system.system), *truth
 
 
-def names(systems: Sequence[str], most: int | None = None) -> tuple[Span, ...]:
+def names(systems: Sequence[str], most: int | None = None) -> tuple[doc.Span, ...]:
     """Their names, and how many more there are than are named."""
     more = 0 if most is None else len(systems) - most
-    return (*listed(map(Code, systems[:most])), *([f" and {more} more"] if more > 0 else []))
+    return (*doc.listed(map(doc.Code, systems[:most])), *([f" and {more} more"] if more > 0 else []))
 
 
 def share_of(readings: Readings) -> str:
@@ -45,16 +45,16 @@ def counts_of(counts: Mapping[str, int], most: int = 2 * MOST_WORDS) -> str:
     return ", ".join(shown) + (f", and {more} more" if more > 0 else "") if shown else "none"
 
 
-def more(*spans: Span) -> Paragraph:
+def more(*spans: doc.Span) -> doc.Paragraph:
     """A paragraph of a section that text leaves out."""
-    return words(*spans, detail=Detail.MORE)
+    return doc.words(*spans, detail=doc.MORE)
 
 
-def remark(*spans: Span) -> Paragraph:
+def remark(*spans: doc.Span) -> doc.Paragraph:
     """A remark that text leaves out."""
-    return quiet(*spans, detail=Detail.MORE)
+    return doc.quiet(*spans, detail=doc.MORE)
 
 
-def synthetic_mark(board: Board) -> tuple[Span, ...]:
+def synthetic_mark(board: Board) -> tuple[doc.Span, ...]:
     """What says at every question that nothing of it is real; nothing where all is."""
-    return () if board.pack.synthetic is None else (" ", Mark("SYNTHETIC", Tone.PLAIN))
+    return () if board.pack.synthetic is None else (" ", doc.Mark("SYNTHETIC", Tone.PLAIN))

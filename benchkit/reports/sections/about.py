@@ -8,78 +8,64 @@ from benchkit.basics.json_text import canonical
 from benchkit.basics.texts import count_of
 from benchkit.basics.values import JSON
 from benchkit.recordings.recording import SessionFacts
-from benchkit.render.document import (
-    Block,
-    Cell,
-    Code,
-    Column,
-    Cut,
-    Detail,
-    Facts,
-    Fold,
-    Span,
-    Spans,
-    Table,
-    flexible_column,
-    listed,
-    number_column,
-)
+from benchkit.render import document as doc
 from benchkit.reports.figures import NOT_AVAILABLE, seconds
 from benchkit.reports.latency_ratio import ending_of, hardware_of, limits_of
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.warnings import temperature_of
 
-SESSIONS, SETTINGS = Cut(8, 50, "session"), Cut(20, 60, "setting")
+SESSIONS, SETTINGS = doc.Cut(8, 50, "session"), doc.Cut(20, 60, "setting")
 MOST_NAMED = 10
-_SESSION = (Column("started"), flexible_column("hardware", Detail.MORE), Column("limits"),
-            number_column("loaded in, s"), number_column("context length"), Column("ended"),
-            flexible_column("environment", Detail.MORE))
+_SESSION = (doc.Column("started"), doc.flexible("hardware", doc.MORE), doc.Column("limits"),
+            doc.number("loaded in, s"), doc.number("context length"), doc.Column("ended"),
+            doc.flexible("environment", doc.MORE))
 
 
-def about_blocks(run: RunReport) -> Iterator[Block]:
+def about_blocks(run: RunReport) -> Iterator[doc.Block]:
     """The circumstances of a run."""
     record = run.record
-    yield Facts(list(_facts(run)))
-    yield Fold(count_of(len(record.sessions), "session"), [Table(
-        "Sessions", _SESSION, [_session(one) for one in record.sessions], SESSIONS)], detail=Detail.MORE)
+    yield doc.Facts(list(_facts(run)))
+    yield doc.Fold(count_of(len(record.sessions), "session"), [doc.Table(
+        "Sessions", _SESSION, [_session(one) for one in record.sessions], SESSIONS)], detail=doc.MORE)
     if record.settings:
-        rows = [(Code(name, 400), Code(canonical(record.settings[name]), 400)) for name in sorted(record.settings)]
-        yield Fold(count_of(len(rows), "setting"), [
-            Table("Settings", [Column("setting"), flexible_column("value")], rows, SETTINGS)], detail=Detail.MORE)
+        rows = [(doc.Code(name, 400), doc.Code(canonical(record.settings[name]), 400))
+                for name in sorted(record.settings)]
+        yield doc.Fold(count_of(len(rows), "setting"), [
+            doc.Table("Settings", [doc.Column("setting"), doc.flexible("value")], rows, SETTINGS)], detail=doc.MORE)
 
 
-def _facts(run: RunReport) -> Iterator[tuple[str, Spans]]:
+def _facts(run: RunReport) -> Iterator[tuple[str, doc.Spans]]:
     record = run.record
-    yield "Run", (Code(run.name), f", {count_of(record.trials, 'trial')} of {count_of(len(record.cases), 'case')}")
-    yield "System", Code(record.system, 400)
+    yield "Run", (doc.Code(run.name), f", {count_of(record.trials, 'trial')} of {count_of(len(record.cases), 'case')}")
+    yield "System", doc.Code(record.system, 400)
     temperature = temperature_of(record.settings)
     if temperature is not None:
         yield "Temperature", f"{temperature:g}"
-    yield "Task", (Code(f"{record.task.name} {record.task.version}"), ", split ", Code(record.split))
-    yield "Judged by", (Code(f"{record.judge.name} {record.judge.version}"), ", source ",
-                        Code(record.judge.task_sha256[:12]))
-    yield "Hardware", Code(hardware_of(record.sessions), 400)
-    yield "Kit", Code(record.kit)
+    yield "Task", (doc.Code(f"{record.task.name} {record.task.version}"), ", split ", doc.Code(record.split))
+    yield "Judged by", (doc.Code(f"{record.judge.name} {record.judge.version}"), ", source ",
+                        doc.Code(record.judge.task_sha256[:12]))
+    yield "Hardware", doc.Code(hardware_of(record.sessions), 400)
+    yield "Kit", doc.Code(record.kit)
 
 
-def _session(session: SessionFacts) -> Sequence[Cell]:
+def _session(session: SessionFacts) -> Sequence[doc.Cell]:
     length = NOT_AVAILABLE if session.context_length is None else str(session.context_length)
     environment = ", ".join(f"{key}: {_value(value)}" for key, value in session.environment.items()
                             if value is not None)
     stamp = session.started_at
-    return (f"{stamp[:10]} {stamp[11:19]} UTC", Code(hardware_of([session]), 400),
+    return (f"{stamp[:10]} {stamp[11:19]} UTC", doc.Code(hardware_of([session]), 400),
             ", ".join(limits_of(session)) or "none", seconds(session.load_s), length, ending_of(session),
-            Code(environment, 400))
+            doc.Code(environment, 400))
 
 
 def _value(value: JSON) -> str:
     return value if isinstance(value, str) else canonical(value)
 
 
-def footer(labels: Sequence[str]) -> Spans:
+def footer(labels: Sequence[str]) -> doc.Spans:
     """How a report was made, by which kit, from what."""
-    names: list[Span] = [Code(label) for label in labels[:MOST_NAMED]]
+    names: list[doc.Span] = [doc.Code(label) for label in labels[:MOST_NAMED]]
     more = f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else ""
     records, give = ("record", "gives") if len(labels) == 1 else ("records", "give")
-    return (f"Made by report.py, kit {VERSION}, from the run {records} ", *listed(names), f"{more} alone: the same "
-            f"{records} {give} the same bytes. ", Code("python3 report.py RUN --case ID"), " shows every output.")
+    return (f"Made by report.py, kit {VERSION}, from the run {records} ", *doc.listed(names), f"{more} alone: the same "
+            f"{records} {give} the same bytes. ", doc.Code("python3 report.py RUN --case ID"), " shows every output.")

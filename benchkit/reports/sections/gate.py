@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from benchkit.basics.texts import count_of, names_of
 from benchkit.pages.parts import Tone
-from benchkit.render.document import Block, Callout, Document, Facts, Section, words
+from benchkit.render import document as doc
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures import percent
 from benchkit.reports.gate import Gate, GateAnswer, answer_line
@@ -17,19 +17,20 @@ MOST_TIED = 12
 _TONES = {GateAnswer.REFUSED: Tone.FAIL, GateAnswer.ACCEPTED: Tone.PASS}
 
 
-def gate_document(side: SideBySide, pair: Pair, gate: Gate) -> Document:
+def gate_document(side: SideBySide, pair: Pair, gate: Gate) -> doc.Document:
     """The whole answer on a pair that is compared."""
-    return Document(title_of(side, pair), list(gate_blocks(side, pair, gate)), ())
+    return doc.Document(title_of(side, pair), list(gate_blocks(side, pair, gate)), ())
 
 
-def gate_blocks(side: SideBySide, pair: Pair, gate: Gate) -> Iterator[Block]:
+def gate_blocks(side: SideBySide, pair: Pair, gate: Gate) -> Iterator[doc.Block]:
     """From the verdict to why the exit code is what it is."""
     if pair.comparison is None:
         return
-    yield Callout(_TONES.get(gate.answer, Tone.FLAKY), verdict_line(side, pair, pair.comparison, gate))
-    yield Section("rules", "Rules", [Facts(list(_rules(pair.comparison, gate)))])
-    yield Section("numbers", pair_title(side, pair), list(pair_blocks(side, pair, most_tied=MOST_TIED)))
-    yield Section("exit", f"Exit code {1 if gate.broken else 0}", [words(answer_line(gate, title_of(side, pair)))])
+    yield doc.Callout(_TONES.get(gate.answer, Tone.FLAKY), verdict_line(side, pair, pair.comparison, gate))
+    yield doc.Section("rules", "Rules", [doc.Facts(list(_rules(pair.comparison, gate)))])
+    yield doc.Section("numbers", pair_title(side, pair), list(pair_blocks(side, pair, most_tied=MOST_TIED)))
+    yield doc.Section("exit", f"Exit code {1 if gate.broken else 0}",
+                      [doc.words(answer_line(gate, title_of(side, pair)))])
 
 
 def verdict_line(side: SideBySide, pair: Pair, found: Comparison, gate: Gate) -> str:

@@ -5,23 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from benchkit.basics.texts import all_of, count_of, percent_in_words, word_for
 from benchkit.pages.parts import Tone
-from benchkit.render.document import (
-    Block,
-    Bullets,
-    Callout,
-    Code,
-    Cut,
-    Detail,
-    Facts,
-    Figure,
-    Figures,
-    Paragraph,
-    Spans,
-    Strong,
-    Table,
-    flexible_column,
-    number_column,
-)
+from benchkit.render import document as doc
 from benchkit.reports.failures import check_error
 from benchkit.reports.figures import of, percent, rate, share, spread
 from benchkit.reports.run_report import FLAKE, RunReport
@@ -36,14 +20,14 @@ FEW = 3
 """So many reasons and cases stand on the first screen."""
 
 
-def lead_blocks(run: RunReport) -> Iterator[Block]:
+def lead_blocks(run: RunReport) -> Iterator[doc.Block]:
     """The headline, the warnings, and the first figures of a run."""
     yield headline(run)
     yield from warning_blocks(run.warnings)
-    yield Figures(list(_figures(run)), detail=Detail.ALL)
+    yield doc.Figures(list(_figures(run)), detail=doc.ALL)
 
 
-def first_blocks(run: RunReport) -> Iterator[Block]:
+def first_blocks(run: RunReport) -> Iterator[doc.Block]:
     """About twenty lines after a run: the headline, k = 1 and the last k, what fails most, warnings by code."""
     yield headline(run)
     yield from _first_error(run)
@@ -51,33 +35,34 @@ def first_blocks(run: RunReport) -> Iterator[Block]:
         yield ends_table(run)
     if run.failures.reasons:
         why = f"why, of {count_of(run.failures.failed, 'failed trial')}"
-        reasons = [(one.count, Code(f"{one.check}: {one.text}", 120)) for one in run.failures.reasons]
-        yield Table("Why trials failed", [number_column("trials"), flexible_column(why)], reasons,
-                    Cut(FEW, FEW, "reason"))
+        reasons = [(one.count, doc.Code(f"{one.check}: {one.text}", 120)) for one in run.failures.reasons]
+        yield doc.Table("Why trials failed", [doc.number("trials"), doc.flexible(why)], reasons,
+                        doc.Cut(FEW, FEW, "reason"))
     rows = _examples(run)
     if rows:
-        yield trouble_table(run, "Cases that fail", rows, cut=Cut(), title="for example")
+        yield trouble_table(run, "Cases that fail", rows, cut=doc.Cut(), title="for example")
     codes = ", ".join(dict.fromkeys(one.code for one in run.warnings))
     if codes:
-        yield Paragraph(f"warnings: {codes}")
+        yield doc.Paragraph(f"warnings: {codes}")
 
 
-def headline(run: RunReport) -> Facts:
+def headline(run: RunReport) -> doc.Facts:
     """What was observed, with its counts; what is open after it; what follows for other tries."""
     system = run.record.system
-    return Facts([("System", Code(system, 400)), ("Result", (Strong(_result(run)), *_cases(run))),
-                  ("Incomplete", _incomplete(run)), ("Confidence", _confidence(run))])
+    return doc.Facts([("System", doc.Code(system, 400)), ("Result", (doc.Strong(_result(run)), *_cases(run))),
+                      ("Incomplete", _incomplete(run)), ("Confidence", _confidence(run))])
 
 
-def warning_blocks(warnings: Sequence[ReportWarning]) -> Iterator[Callout]:
+def warning_blocks(warnings: Sequence[ReportWarning]) -> Iterator[doc.Callout]:
     """Warnings that must not be overlooked, each with its code; nothing where there are none."""
     if warnings:
-        yield Callout(Tone.FLAKY, count_of(len(warnings), "warning"), [Bullets(list(map(warning_line, warnings)))])
+        yield doc.Callout(Tone.FLAKY, count_of(len(warnings), "warning"),
+                          [doc.Bullets(list(map(warning_line, warnings)))])
 
 
-def warning_line(warning: ReportWarning) -> Spans:
+def warning_line(warning: ReportWarning) -> doc.Spans:
     """`code: why`."""
-    return Code(warning.code), f": {warning.text}"
+    return doc.Code(warning.code), f": {warning.text}"
 
 
 def flake_unseen(run: RunReport) -> str:
@@ -144,7 +129,7 @@ def _count(run: RunReport, state: State) -> int:
     return len(in_state(run.cases, state))
 
 
-def _figures(run: RunReport) -> Iterator[Figure]:
+def _figures(run: RunReport) -> Iterator[doc.Figure]:
     if run.suite:
         last = run.suite[-1]
         yield _rate("pass^1: one try passes", run.suite[0].hat)
@@ -155,33 +140,34 @@ def _figures(run: RunReport) -> Iterator[Figure]:
         yield _flaky(run)
     coverage = run.coverage
     missing = coverage.planned - coverage.completed
-    yield Figure(f"{missing:,}", "incomplete trials",
-                 f"{share(coverage.completed, coverage.planned)} judged" if coverage.planned else "nothing planned",
-                 Tone.INCOMPLETE if missing else Tone.PLAIN)
+    yield doc.Figure(f"{missing:,}", "incomplete trials",
+                     f"{share(coverage.completed, coverage.planned)} judged" if coverage.planned else "nothing planned",
+                     Tone.INCOMPLETE if missing else Tone.PLAIN)
 
 
-def _rate(name: str, metric: SuiteMetric) -> Figure:
-    return Figure(f"{rate(metric)}\u00a0%", name, f"95 %: {spread(metric.low, metric.high)}")
+def _rate(name: str, metric: SuiteMetric) -> doc.Figure:
+    return doc.Figure(f"{rate(metric)}\u00a0%", name, f"95 %: {spread(metric.low, metric.high)}")
 
 
-def _flaky(run: RunReport) -> Figure:
+def _flaky(run: RunReport) -> doc.Figure:
     flaky, left = _count(run, State.FLAKY), _count(run, State.POSSIBLY_FLAKY)
     told = f"of {run.coverage.cases:,}" + (f", {left:,} open" if left else "")
-    return Figure(f"{flaky:,}", "flaky cases", f"{told}; {_count(run, State.STABLE_PASS):,} pass every time",
-                  Tone.FLAKY if flaky else Tone.PLAIN)
+    return doc.Figure(f"{flaky:,}", "flaky cases", f"{told}; {_count(run, State.STABLE_PASS):,} pass every time",
+                      Tone.FLAKY if flaky else Tone.PLAIN)
 
 
-def _first_error(run: RunReport) -> Iterator[Block]:
+def _first_error(run: RunReport) -> Iterator[doc.Block]:
     """What a check of the task raised, whole; else the most frequent error, in one line."""
     found = check_error(run.unjudged)
     if found is not None:
-        yield Paragraph(("not judged: ", Code(found.message, 400)))
+        yield doc.Paragraph(("not judged: ", doc.Code(found.message, 400)))
         return
     most = max((error for error in run.unjudged if error.type != "NotRun"), key=lambda error: error.with_message,
                default=None)
     if most is not None:
         count = of(most.with_message, run.coverage.planned)
-        yield Paragraph(("most frequent error: ", Code(most.type), f" in {count}: ", Code(most.message, 200)))
+        yield doc.Paragraph(("most frequent error: ", doc.Code(most.type), f" in {count}: ",
+                             doc.Code(most.message, 200)))
 
 
 def _examples(run: RunReport) -> list[CaseRow]:

@@ -7,31 +7,7 @@ from functools import partial
 from benchkit.basics.texts import count_of
 from benchkit.pages.curve_charts import Curve, CurveChart
 from benchkit.pages.parts import Tone
-from benchkit.render.document import (
-    Bar,
-    Bars,
-    Block,
-    Bullets,
-    Callout,
-    Cell,
-    Chart,
-    Code,
-    Column,
-    Cut,
-    Detail,
-    Fold,
-    Link,
-    Mark,
-    Paragraph,
-    Section,
-    Span,
-    Spans,
-    Strong,
-    Table,
-    flexible_column,
-    number_column,
-    quiet,
-)
+from benchkit.render import document as doc
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures import (
     NOT_AVAILABLE,
@@ -60,39 +36,39 @@ from benchkit.reports.tally import in_state, never_passed
 from benchkit.reports.verdicts import verdict_of
 from benchkit.statistics.estimators import State
 
-RUNS, PAIRS = Cut(None, 640, "run"), Cut(None, 640, "pair")
+RUNS, PAIRS = doc.Cut(None, 640, "run"), doc.Cut(None, 640, "pair")
 MOST_APART, MOST_VERDICTS = 6, 6
 MOST_CURVES = 6
 """More curves with their bands hide each other."""
 
 
 def comparison_sections(side: SideBySide, run_anchors: Sequence[str] = (), case_anchor: CaseAnchor = nowhere,
-                        ) -> Iterator[Section]:
+                        ) -> Iterator[doc.Section]:
     """What is said of several runs before each of them; the anchors are those of runs and of their cases."""
-    yield Section("overview", "Side by side", partial(overview_blocks, side, run_anchors))
+    yield doc.Section("overview", "Side by side", partial(overview_blocks, side, run_anchors))
     if side.tests:
-        yield Section("pairs", "Pair by pair", partial(compared_blocks, side, case_anchor))
+        yield doc.Section("pairs", "Pair by pair", partial(compared_blocks, side, case_anchor))
 
 
-def lead_blocks(side: SideBySide) -> Iterator[Block]:
+def lead_blocks(side: SideBySide) -> Iterator[doc.Block]:
     """What must not be overlooked of several runs: the pairs that are not compared, why, and the warnings of each."""
     apart = [verdict_of(side, pair).text for pair in side.pairs if pair.comparison is None]
     if apart:
         more = len(apart) - MOST_APART
-        rest = [quiet(f"And {more:,} more."), Fold("All of them", [Bullets(apart)], detail=Detail.ALL)]
-        yield Callout(Tone.INCOMPLETE, f"{count_of(len(apart), 'pair')} not compared",
-                      [Bullets(apart[:MOST_APART]), *(rest if more > 0 else ())])
+        rest = [doc.quiet(f"And {more:,} more."), doc.Fold("All of them", [doc.Bullets(apart)], detail=doc.ALL)]
+        yield doc.Callout(Tone.INCOMPLETE, f"{count_of(len(apart), 'pair')} not compared",
+                          [doc.Bullets(apart[:MOST_APART]), *(rest if more > 0 else ())])
     told = [(label, run.warnings) for label, run in zip(side.labels, side.runs, strict=True) if run.warnings]
     if told:
-        counts = [span for label, warnings in told for span in (", ", f"{len(warnings)} of ", Code(label))]
+        counts = [span for label, warnings in told for span in (", ", f"{len(warnings)} of ", doc.Code(label))]
         total = count_of(sum(len(warnings) for _, warnings in told), "warning")
-        yield Callout(Tone.FLAKY, (f"{total}: ", *counts[1:]), [
+        yield doc.Callout(Tone.FLAKY, (f"{total}: ", *counts[1:]), [
             block for label, warnings in told for block in (
-                Paragraph(Strong(Code(label))), Bullets([warning_line(one) for one in warnings]))],
-            folded=True, detail=Detail.ALL)
+                doc.Paragraph(doc.Strong(doc.Code(label))), doc.Bullets([warning_line(one) for one in warnings]))],
+            folded=True, detail=doc.ALL)
 
 
-def overview_blocks(side: SideBySide, run_anchors: Sequence[str] = ()) -> Iterator[Block]:
+def overview_blocks(side: SideBySide, run_anchors: Sequence[str] = ()) -> Iterator[doc.Block]:
     """All runs in a table and a picture, what every pair says, the curves, and the differences of all pairs.
 
     `run_anchors` are where the runs stand.
@@ -101,11 +77,11 @@ def overview_blocks(side: SideBySide, run_anchors: Sequence[str] = ()) -> Iterat
     k = min(run.record.trials for run in side.runs)
     all_pass = f"; pass^{k}: how often all of {k} pass" if k > 1 else ""
     yield _rates(side, anchors, k)
-    yield quiet(f"In percent. pass^1: how often one try passes{all_pass} (a range where incomplete trials leave it "
-                "open). 95 %: interval for other such cases. rank: what is left open at 5 % after Holm over "
-                f"{count_of(side.tests, 'compared pair')}.")
-    yield Chart(Bars("Share of tries that pass, with 95 % intervals", "run", "pass^1", "pass^1",
-                     [_rate_bar(side, place, anchors) for place in range(len(side.runs))]))
+    yield doc.quiet(f"In percent. pass^1: how often one try passes{all_pass} (a range where incomplete trials leave it "
+                    "open). 95 %: interval for other such cases. rank: what is left open at 5 % after Holm over "
+                    f"{count_of(side.tests, 'compared pair')}.")
+    yield doc.Chart(doc.Bars("Share of tries that pass, with 95 % intervals", "run", "pass^1", "pass^1",
+                             [_rate_bar(side, place, anchors) for place in range(len(side.runs))]))
     yield from _verdicts(side)
     yield _counts(side, anchors)
     if k > 1 and len(side.runs) <= MOST_CURVES:
@@ -114,18 +90,18 @@ def overview_blocks(side: SideBySide, run_anchors: Sequence[str] = ()) -> Iterat
         yield _differences(side)
 
 
-def _run(side: SideBySide, place: int, anchors: Sequence[str]) -> Link:
-    return Link(anchors[place], Code(side.labels[place]))
+def _run(side: SideBySide, place: int, anchors: Sequence[str]) -> doc.Link:
+    return doc.Link(anchors[place], doc.Code(side.labels[place]))
 
 
-def _rates(side: SideBySide, anchors: Sequence[str], k: int) -> Table:
+def _rates(side: SideBySide, anchors: Sequence[str], k: int) -> doc.Table:
     ks = list(dict.fromkeys((1, k)))
-    titles = [column for one in ks for column in (number_column(f"pass^{one}"), number_column("95 %"))]
-    columns = [flexible_column("run"), *titles, number_column("rank"), Column("incomplete")]
-    rows: list[Sequence[Cell]] = [
+    titles = [column for one in ks for column in (doc.number(f"pass^{one}"), doc.number("95 %"))]
+    columns = [doc.flexible("run"), *titles, doc.number("rank"), doc.Column("incomplete")]
+    rows: list[Sequence[doc.Cell]] = [
         (_run(side, place, anchors), *_rate_cells(side, place, ks), *_rank_cells(side, place))
         for place in range(len(side.runs))]
-    return Table("Runs side by side", columns, rows, RUNS)
+    return doc.Table("Runs side by side", columns, rows, RUNS)
 
 
 def _rate_cells(side: SideBySide, place: int, ks: Sequence[int]) -> Iterator[str]:
@@ -140,74 +116,74 @@ def _rank_cells(side: SideBySide, place: int) -> tuple[str, str]:
     return NOT_AVAILABLE if rank is None else str(rank), of(totals.incomplete, totals.planned)
 
 
-def _counts(side: SideBySide, anchors: Sequence[str]) -> Table:
-    columns = [flexible_column("run"), number_column("cases"), number_column("flaky"), number_column("no pass"),
-               number_column("trials"), number_column("warnings"), flexible_column("system")]
-    rows: list[Sequence[Cell]] = [
+def _counts(side: SideBySide, anchors: Sequence[str]) -> doc.Table:
+    columns = [doc.flexible("run"), doc.number("cases"), doc.number("flaky"), doc.number("no pass"),
+               doc.number("trials"), doc.number("warnings"), doc.flexible("system")]
+    rows: list[Sequence[doc.Cell]] = [
         (_run(side, place, anchors), len(run.cases), len(in_state(run.cases, State.FLAKY)),
-         len(never_passed(run.cases)), run.record.trials, len(run.warnings), Code(run.record.system))
+         len(never_passed(run.cases)), run.record.trials, len(run.warnings), doc.Code(run.record.system))
         for place, run in enumerate(side.runs)]
-    return Table("What was run", columns, rows, RUNS, detail=Detail.MORE)
+    return doc.Table("What was run", columns, rows, RUNS, detail=doc.MORE)
 
 
-def _rate_bar(side: SideBySide, place: int, anchors: Sequence[str]) -> Bar:
+def _rate_bar(side: SideBySide, place: int, anchors: Sequence[str]) -> doc.Bar:
     suite = side.runs[place].suite
     metric = suite[0].hat if suite else None
     return rate_bar(_run(side, place, anchors), metric, NOT_AVAILABLE if metric is None else f"{rate(metric)} %")
 
 
-def _verdicts(side: SideBySide) -> Iterator[Block]:
-    yield Bullets([_verdict(side, number, pair) for number, pair in enumerate(side.pairs[:MOST_VERDICTS])],
-                  detail=Detail.ALL)
+def _verdicts(side: SideBySide) -> Iterator[doc.Block]:
+    yield doc.Bullets([_verdict(side, number, pair) for number, pair in enumerate(side.pairs[:MOST_VERDICTS])],
+                      detail=doc.ALL)
     if len(side.pairs) > MOST_VERDICTS:
         more = count_of(len(side.pairs) - MOST_VERDICTS, "more pair")
-        yield quiet(f"And {more}: see ", Link("pairs", "pair by pair"), ".", detail=Detail.ALL)
+        yield doc.quiet(f"And {more}: see ", doc.Link("pairs", "pair by pair"), ".", detail=doc.ALL)
 
 
-def _verdict(side: SideBySide, number: int, pair: Pair) -> Spans:
+def _verdict(side: SideBySide, number: int, pair: Pair) -> doc.Spans:
     finding, found = verdict_of(side, pair).finding, pair.comparison
     judged = " of judged tries" if found is not None and any(found.incomplete) else ""
     rates = (f", {percent(found.candidate_rate)} % against {percent(found.base_rate)} %{judged}"
              if found is not None and found.compared else "")
-    return (*_linked_title(side, number), ": ", Mark(str(finding), tone_of(finding)), rates)
+    return (*_linked_title(side, number), ": ", doc.Mark(str(finding), tone_of(finding)), rates)
 
 
-def _linked_title(side: SideBySide, number: int) -> tuple[Span, ...]:
+def _linked_title(side: SideBySide, number: int) -> tuple[doc.Span, ...]:
     return pair_title(side, side.pairs[number], pair_anchor(side, number))
 
 
-def _curves(side: SideBySide, k: int) -> Chart:
+def _curves(side: SideBySide, k: int) -> doc.Chart:
     runs = list(zip(side.labels, side.runs, strict=True))
     curves = [Curve(label, curve_points({one.k: one.hat for one in run.suite if one.k <= k}, run.coverage.cases))
               for label, run in runs]
     told = "; ".join(f"{label}: {rate(one.hat)} %" for label, run in runs if (one := suite_at(run, k)) is not None)
     is_open = any(run.totals.incomplete for run in side.runs)
-    return Chart(CurveChart("pass^k of every run: all of k tries pass",
-                            f"At k = {k:,}: {told}{f'; {OPEN_BANDS}' if is_open else ''}", "k, number of tries",
-                            "share of cases", curves), f"In the picture, {OPEN_BANDS}." if is_open else "")
+    return doc.Chart(CurveChart("pass^k of every run: all of k tries pass",
+                                f"At k = {k:,}: {told}{f'; {OPEN_BANDS}' if is_open else ''}", "k, number of tries",
+                                "share of cases", curves), f"In the picture, {OPEN_BANDS}." if is_open else "")
 
 
-def _differences(side: SideBySide) -> Chart:
+def _differences(side: SideBySide) -> doc.Chart:
     found = [(number, pair, pair.comparison) for number, pair in enumerate(side.pairs) if pair.comparison is not None]
-    bars = [Bar(_linked_title(side, number), None if one.difference is None else float(one.difference),
-                one.interval.low, one.interval.high, f"{points(one.difference)}, p\u00a0{_p(pair)}",
-                tone_of(verdict_of(side, pair).finding)) for number, pair, one in found]
-    columns = [flexible_column("candidate against base"), number_column("candidate", "pass^1"),
-               number_column("base", "pass^1"), *map(number_column, ("points", "95 %", "p", "lost", "won", "tied",
+    bars = [doc.Bar(_linked_title(side, number), None if one.difference is None else float(one.difference),
+                    one.interval.low, one.interval.high, f"{points(one.difference)}, p\u00a0{_p(pair)}",
+                    tone_of(verdict_of(side, pair).finding)) for number, pair, one in found]
+    columns = [doc.flexible("candidate against base"), doc.number("candidate", "pass^1"),
+               doc.number("base", "pass^1"), *map(doc.number, ("points", "95 %", "p", "lost", "won", "tied",
                                                                       "regressed"))]
     rows = [(_linked_title(side, number), *_pair_cells(pair, one)) for number, pair, one in found]
     holm = f", after Holm over {side.tests} pairs" if side.tests > 1 else ""
-    return Chart(
-        Bars("Differences in pass^1, candidate minus base, with 95 % intervals for other such cases",
-             "candidate against base", "difference", "points, p", bars, PAIRS, is_signed=True),
+    return doc.Chart(
+        doc.Bars("Differences in pass^1, candidate minus base, with 95 % intervals for other such cases",
+                 "candidate against base", "difference", "points, p", bars, PAIRS, is_signed=True),
         "Over the cases in which both judged a trial; above 0 the candidate is better. p: sign-flip test, or "
         "exchanging trials within each case where that is larger and the numbers of judged trials differ"
         f"{about_words(pair.adjusted_p for pair in side.pairs)}; with incomplete trials against who is ahead{holm}. "
         "regressed: cases that passed every time and do not any more.",
-        [Table("Differences", columns, rows, PAIRS)], detail=Detail.MORE)
+        [doc.Table("Differences", columns, rows, PAIRS)], detail=doc.MORE)
 
 
-def _pair_cells(pair: Pair, found: Comparison) -> tuple[Cell, ...]:
+def _pair_cells(pair: Pair, found: Comparison) -> tuple[doc.Cell, ...]:
     counts = (len(found.with_outcome(one)) for one in (Outcome.LOST, Outcome.WON, Outcome.TIED))
     return (percent(found.candidate_rate), percent(found.base_rate), points(found.difference),
             points_spread(found.interval.low, found.interval.high), _p(pair), *counts, len(found.regressions))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from benchkit.basics.texts import as_given, count_of, verb_for, word_for
-from benchkit.render.document import Block, Code, Detail, Facts, Span, Spans, listed
+from benchkit.render import document as doc
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures import (
     NOT_AVAILABLE,
@@ -25,22 +25,22 @@ from benchkit.reports.paired_cases import Outcome
 from benchkit.reports.repeats import FirstDifferenceFacts, Repeat
 from benchkit.statistics.lattice_sums import About
 
-Fact: TypeAlias = tuple[str, Spans]
+Fact: TypeAlias = tuple[str, doc.Spans]
 
 FEW_NAMED, MOST_NAMED = 12, 300
 AROUND = 30
 """Characters shown of each of two outputs from where they differ."""
 
 
-def number_blocks(side: SideBySide, pair: Pair, found: Comparison) -> Iterator[Block]:
+def number_blocks(side: SideBySide, pair: Pair, found: Comparison) -> Iterator[doc.Block]:
     """All that was counted and tested over the common cases: first what decides, then what explains."""
     is_asked = found.margin is not None
     sameness = list(_sameness(found))
-    yield Facts([*_test(side, pair, found), *(sameness if is_asked else ()), *_bounds(found), *_counts(found),
-                 *_regressions(found), *_left_out(found)])
+    yield doc.Facts([*_test(side, pair, found), *(sameness if is_asked else ()), *_bounds(found), *_counts(found),
+                     *_regressions(found), *_left_out(found)])
     more = [*(() if is_asked else sameness), *_latency(side, pair, found), *_repeat(found.repeat)]
     if more:
-        yield Facts(more, detail=Detail.MORE)
+        yield doc.Facts(more, detail=doc.MORE)
 
 
 def _test(side: SideBySide, pair: Pair, found: Comparison) -> Iterator[Fact]:
@@ -106,13 +106,13 @@ def _regressions(found: Comparison) -> Iterator[Fact]:
     may = [case.id for case in found.open_regressions]
     if may:
         yield "open", (f"{count_of(len(may), 'case')} may have regressed: not all trials were judged: ",
-                       *cut_short([Code(one, 60) for one in may], FEW_NAMED))
+                       *cut_short([doc.Code(one, 60) for one in may], FEW_NAMED))
 
 
 def _left_out(found: Comparison) -> Iterator[Fact]:
     for side, ids in (("base", found.only_base), ("candidate", found.only_candidate)):
         if ids:
-            names = cut_short([Code(one, 60) for one in ids], MOST_NAMED)
+            names = cut_short([doc.Code(one, 60) for one in ids], MOST_NAMED)
             yield "left out", (f"{count_of(len(ids), 'case')} of the {side} only: ", *names)
 
 
@@ -121,7 +121,7 @@ def _latency(side: SideBySide, pair: Pair, found: Comparison) -> Iterator[Fact]:
     hardware = [measured_on(side.runs[one].record.sessions) for one in (pair.candidate, pair.base)]
     if found.latency and any(hardware):
         told = dict.fromkeys(text or NOT_SAID for text in hardware)
-        yield "measured on", listed((Code(text, 200) for text in told), " against ")
+        yield "measured on", doc.listed((doc.Code(text, 200) for text in told), " against ")
 
 
 def latency_text(ratio: LatencyRatio) -> str:
@@ -157,13 +157,13 @@ def _repeat(repeat: Repeat | None) -> Iterator[Fact]:
         yield "parting", "no output differs: an observation, not a promise"
 
 
-def _parting(parting: FirstDifferenceFacts) -> tuple[Span, ...]:
+def _parting(parting: FirstDifferenceFacts) -> tuple[doc.Span, ...]:
     at, outputs = parting.character, (parting.base.output, parting.candidate.output)
-    pieces = () if at is None else tuple(Code(_piece(text, at), 200) for text in outputs if text is not None)
+    pieces = () if at is None else tuple(doc.Code(_piece(text, at), 200) for text in outputs if text is not None)
     where = ((f", at character {at + 1}: ", pieces[0], " in the base, ", pieces[1], " in the candidate")
              if at is not None and len(pieces) == 2 else (", where a side has no output",))
-    return (f"first in trial {parting.trial.trial} of ", Code(parting.trial.case, 60), f" ({parting.warmth})", *where,
-            f"; verdicts {parting.base.verdict} and {parting.candidate.verdict}")
+    return (f"first in trial {parting.trial.trial} of ", doc.Code(parting.trial.case, 60), f" ({parting.warmth})",
+            *where, f"; verdicts {parting.base.verdict} and {parting.candidate.verdict}")
 
 
 def _piece(text: str, at: int) -> str:
@@ -172,6 +172,6 @@ def _piece(text: str, at: int) -> str:
     return json.dumps(text[at:at + AROUND], ensure_ascii=False) + ("..." if at + AROUND < len(text) else "")
 
 
-def cut_short(names: Sequence[Span], most: int) -> tuple[Span, ...]:
+def cut_short(names: Sequence[doc.Span], most: int) -> tuple[doc.Span, ...]:
     """So many of some names, and how many more there are."""
-    return *listed(names[:most]), f" and {len(names) - most:,} more" if len(names) > most else ""
+    return *doc.listed(names[:most]), f" and {len(names) - most:,} more" if len(names) > most else ""

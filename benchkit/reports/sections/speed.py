@@ -6,21 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from benchkit.basics.texts import count_of
 from benchkit.pages.curve_charts import DistributionChart, Group, PercentileMark
-from benchkit.render.document import (
-    Block,
-    Cell,
-    Chart,
-    Code,
-    Column,
-    Detail,
-    Facts,
-    Span,
-    Spans,
-    Table,
-    number_column,
-    quiet,
-    words,
-)
+from benchkit.render import document as doc
 from benchkit.reports.figures import latency, per_second, percentile_cells, seconds
 from benchkit.reports.latency_ratio import COLD, measured_on
 from benchkit.reports.run_report import RunReport
@@ -31,28 +17,28 @@ SHORT_S = 0.1
 """Shorter latencies are drawn in milliseconds."""
 
 
-def speed_blocks(run: RunReport) -> Iterator[Block]:
+def speed_blocks(run: RunReport) -> Iterator[doc.Block]:
     """Latencies of warm and cold trials, drawn and as a table, and what they cost."""
     warm, cold = run.speed.warm, run.speed.cold
     if warm.n or cold.n:
-        columns = [Column("seconds"), *map(number_column, ("warm", "95 %", "cold", "95 %"))]
-        yield Chart(_chart(run))
-        yield Table("Latency, by percentile", columns, list(_rows(warm, cold)), detail=Detail.MORE)
-        yield quiet(f"In seconds, judged trials and timeouts, by nearest rank; {COLD}: its prompt is not in the cache "
-                    "of the server; 95 %: rank interval (?: too few trials for that end).", detail=Detail.MORE)
+        columns = [doc.Column("seconds"), *map(doc.number, ("warm", "95 %", "cold", "95 %"))]
+        yield doc.Chart(_chart(run))
+        yield doc.Table("Latency, by percentile", columns, list(_rows(warm, cold)), detail=doc.MORE)
+        yield doc.quiet(f"In seconds, judged trials and timeouts, by nearest rank; {COLD}: its prompt is not in the "
+                        "cache of the server; 95 %: rank interval (?: too few trials for that end).", detail=doc.MORE)
     else:
-        yield words("No latency was recorded.")
-    yield Facts(list(_facts(run)))
+        yield doc.words("No latency was recorded.")
+    yield doc.Facts(list(_facts(run)))
 
 
-def _facts(run: RunReport) -> Iterator[tuple[str, Spans]]:
+def _facts(run: RunReport) -> Iterator[tuple[str, doc.Spans]]:
     tokens, loading, attempts = run.speed.tokens, run.speed.loading, run.speed.attempts
     for name, column in (("Latency, warm", run.speed.warm), ("Latency, cold", run.speed.cold)):
         if column.n:
             yield name, _in_short(column)
     where = measured_on(run.record.sessions)
     if where and (run.speed.warm.n or run.speed.cold.n):
-        yield "Measured on", Code(where, 400)
+        yield "Measured on", doc.Code(where, 400)
     loads = [load for load in loading.sessions if load is not None]
     if any(loads):
         took = seconds(loads[0]) if len(loads) == 1 else f"{seconds(min(loads))} to {seconds(max(loads))}"
@@ -72,15 +58,15 @@ def _facts(run: RunReport) -> Iterator[tuple[str, Spans]]:
                        f"{count_of(attempts.retries, 'request')} sent again inside a trial")
 
 
-def _in_short(column: LatencyColumn) -> Spans:
+def _in_short(column: LatencyColumn) -> doc.Spans:
     """The median and the longest, and of how many trials."""
     found = dict(zip(PERCENTS, column.percentiles, strict=True)).get(50)
-    parts: list[Span] = [f"median {latency(found.value)} s, "] if found else []
+    parts: list[doc.Span] = [f"median {latency(found.value)} s, "] if found else []
     timeouts = f", {count_of(column.timeouts, 'timeout')}" if column.timeouts else ""
     return *parts, f"longest judged {seconds(column.longest)} s, of {count_of(column.n, 'trial')}{timeouts}"
 
 
-def _rows(warm: LatencyColumn, cold: LatencyColumn) -> Iterator[Sequence[Cell]]:
+def _rows(warm: LatencyColumn, cold: LatencyColumn) -> Iterator[Sequence[doc.Cell]]:
     yield "trials", f"{warm.n:,}", "", f"{cold.n:,}", ""
     if warm.timeouts or cold.timeouts:
         yield "of these timeouts", f"{warm.timeouts:,}", "", f"{cold.timeouts:,}", ""
