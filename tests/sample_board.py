@@ -30,9 +30,20 @@ from benchkit.reports.speed import LatencyColumn
 from benchkit.statistics.intervals import clopper_pearson, wilson
 from benchkit.statistics.percentiles import PERCENTS, Sample, percentile
 from benchkit.statistics.ranking import RankSet
-from tests.sample_page import HOSTILE
 from tests.toy_game import toy_pack
 
+HOSTILE = (
+    "</script><script>document.title = 'owned'</script>",
+    "\"><img src=x onerror=\"document.title = 'owned'\">",
+    "' onmouseover='document.title=1' x='",
+    "[a link](javascript:document.title='owned')",
+    "</title></style><svg onload=alert(1)>",
+    "| a | table | breaker |\n|---|---|\n``` ~~~ <!-- --",
+    "\x1b[31mred\x1b[0m, a bell \x07, \x00 and a return\rover",
+    "right to left \u202eevil.exe\u2066 and back",
+    "&lt;already&gt; &amp;amp; escaped",
+    "\ud800 half a pair, \ufffe no character",
+)
 SEED, TRIALS, QUESTIONS = 1001, 3, 12
 MODEL, QUIET_MODEL = "model_triage:gemma3:270m", "model_triage:smollm2:135m"
 BLIND = ("threshold", "alarmist", "coin", "silent")

@@ -27,8 +27,7 @@ from benchkit.statistics.intervals import Interval
 from benchkit.statistics.ranking import RankSet
 from tests.chromium import MISSING, Chromium, OpenedPage
 from tests.goldens import GOLDENS
-from tests.sample_board import MODEL, sample_board
-from tests.sample_page import HOSTILE
+from tests.sample_board import HOSTILE, MODEL, sample_board
 
 PHONE, DESK = 360, 1280
 VIEWS = [(PHONE, False), (PHONE, True), (DESK, False), (DESK, True)]

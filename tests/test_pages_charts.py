@@ -25,7 +25,6 @@ from benchkit.pages.curve_charts import (
 from benchkit.pages.html import Html, whole
 from benchkit.pages.parts import Tone
 from benchkit.pages.row_charts import (
-    DifferenceRow,
     DrawnBar,
     Lane,
     Moment,
@@ -50,7 +49,7 @@ from benchkit.pages.svg import (
     shape,
     ticks,
 )
-from tests.sample_page import HOSTILE
+from tests.hostile_run import HOSTILE
 
 TITLES = RowTitles("Rates", "case", "rate", "passed")
 
@@ -260,7 +259,7 @@ class Rows(unittest.TestCase):
         self.assertEqual(pictures(tree)[1].get("aria-label"), "not known")
 
     def test_zero_stands_in_the_middle_of_differences(self) -> None:
-        given = [DifferenceRow("a", 0.1, 0.05, 0.15, "+10 %", Tone.PASS), DifferenceRow("b", -0.2, -0.4, 0.0, "-20 %")]
+        given = [DrawnBar("a", 0.1, 0.05, 0.15, "+10 %", Tone.PASS), DrawnBar("b", -0.2, -0.4, 0.0, "-20 %")]
         tree = read(difference_chart(TITLES, given))
         first, second = of_class(tree, "dot")
         self.assertAlmostEqual(place(first) - 50, 50 * 0.1 / 0.4, places=1)
@@ -274,11 +273,11 @@ class Rows(unittest.TestCase):
         table = ((0.05, "+5"), (0.051, "+6"), (0.147, "+20"), (1.0, "+100"), (0.0, "+10"), (0.013, "+2"))
         for value, expected in table:
             with self.subTest(value=value):
-                tree = read(difference_chart(TITLES, [DifferenceRow("a", value, None, None, "")]))
+                tree = read(difference_chart(TITLES, [DrawnBar("a", value, None, None, "")]))
                 self.assertEqual([text.text for text in pictures(tree)[0].iter("text")][-1], expected)
 
     def test_no_rows_and_unknown_differences_are_drawn(self) -> None:
-        for given in ((), (DifferenceRow("a", None, None, None, "not known"),)):
+        for given in ((), (DrawnBar("a", None, None, None, "not known"),)):
             tree = read(difference_chart(TITLES, given))
             self.assertEqual(len(of_class(tree, "dot")), 0)
             self.assertEqual(len(pictures(tree)), 1 + len(given))

@@ -6,30 +6,14 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
+from itertools import groupby
 from typing import TypeVar
 
 from benchkit.basics.texts import percent, word_for
+from benchkit.pages import svg
 from benchkit.pages.html import Html, element, joined, whole
 from benchkit.pages.parts import key
-from benchkit.pages.svg import (
-    Scale,
-    bar,
-    edge_anchor,
-    interval,
-    label,
-    line,
-    path,
-    picture,
-    plain_number,
-    range_of,
-    scale_of_durations,
-    series_class,
-    series_sign,
-    shape,
-    stretched,
-    ticks,
-    upright,
-)
+from benchkit.pages.svg import Scale, plain_number
 
 PLOT, TOP, FOOT = 220, 22, 40
 """Pixels: the height of the plot, of what stands above it, of the axis below it."""
@@ -73,113 +57,82 @@ class CurveChart:
     curves: Sequence[Curve]
 
 
-@dataclass(frozen=True, slots=True)
-class _Axes:
-    x: Scale
-    y: Scale
-
-    def spot(self, x: int, y: float) -> tuple[float, float]:
-        return self.x.place(x), PLOT * (1 - self.y.place(y))
-
-
 def curve_chart(chart: CurveChart) -> Html:
     """The picture, its title above it and its key below it."""
-    axes = _axes(chart.curves)
-    drawn = whole((*_grid(chart, axes), *_curves(chart.curves, axes)))
+    points = [point for curve in chart.curves for point in curve.points]
+    low, high = svg.range_of(value for one in points for value in (one.y, one.low, one.high)) or (0.0, 1.0)
+    across = Scale(*(svg.range_of(point.x for point in points) or (0, 1)))
+    up = Scale(min(0.0, low), max(1.0, high))
+    drawn = whole((*_grid(chart, across, up), *_curves(chart.curves, across, up)))
     plot = element("svg", drawn, y=TOP, width="100%", height=PLOT + FOOT, class_="open")
-    above = label(0, 12, chart.y_title, "start", -52, "axis-title")
-    shown = picture(TOP + PLOT + FOOT, chart.title, chart.description, above, plot, class_="curves")
-    return element("figure", element("figcaption", chart.title), shown, _key(chart.curves))
+    above = svg.label(0, 12, chart.y_title, "start", -52, "axis-title")
+    shown = svg.picture(TOP + PLOT + FOOT, chart.title, above, plot, description=chart.description, class_="curves")
+    return element("figure", element("figcaption", chart.title), shown,
+                   key([(svg.series_sign(series), curve.name) for series, curve in enumerate(chart.curves, 1)]))
 
 
-def _axes(curves: Sequence[Curve]) -> _Axes:
-    across = range_of(point.x for curve in curves for point in curve.points) or (0, 1)
-    values = [value for curve in curves for point in curve.points for value in (point.y, point.low, point.high)]
-    low, high = range_of(values) or (0.0, 1.0)
-    return _Axes(Scale(*across), Scale(min(0.0, low), max(1.0, high)))
+def _top(up: Scale, value: float) -> float:
+    return PLOT * (1 - up.place(value))
 
 
-def _grid(chart: CurveChart, axes: _Axes) -> Iterator[Html]:
-    for value in ticks(axes.y, 4):
-        _, top = axes.spot(0, value)
-        yield line(0, 1, top, top, "grid")
-        yield label(0, top + 4, f"{plain_number(value * 100)} %", "end", -8)
-    for value in _whole_ticks(axes.x):
-        place = axes.x.place(value)
-        yield upright(place, PLOT, PLOT + 4, "axis")
-        yield label(place, PLOT + 18, plain_number(value))
-    yield line(0, 1, PLOT, PLOT, "axis")
-    yield label(0.5, PLOT + 36, chart.x_title, class_="axis-title")
-
-
-def _share(value: float) -> str:
-    return f"{percent(value)} %"
+def _grid(chart: CurveChart, across: Scale, up: Scale) -> Iterator[Html]:
+    for value in svg.ticks(up, 4):
+        top = _top(up, value)
+        yield svg.line(0, 1, top, top, "grid")
+        yield svg.label(0, top + 4, f"{plain_number(value * 100)} %", "end", -8)
+    for value in _whole_ticks(across):
+        place = across.place(value)
+        yield svg.upright(place, PLOT, PLOT + 4, "axis")
+        yield svg.label(place, PLOT + 18, plain_number(value))
+    yield svg.line(0, 1, PLOT, PLOT, "axis")
+    yield svg.label(0.5, PLOT + 36, chart.x_title, class_="axis-title")
 
 
 def _whole_ticks(scale: Scale) -> tuple[float, ...]:
     low, high = round(scale.low), round(scale.high)
     if high - low < MOST_WHOLE_TICKS:
         return tuple(float(value) for value in range(low, high + 1))
-    inner = [value for value in ticks(scale, 6) if value == round(value) and value - low > (high - low) / 20]
+    inner = [value for value in svg.ticks(scale, 6) if value == round(value) and value - low > (high - low) / 20]
     return (float(low), *inner)
 
 
-def _curves(curves: Sequence[Curve], axes: _Axes) -> Iterator[Html]:
-    paths = [_band(series, [(point.x, point.low, point.high) for point in curve.points], axes)
-             for series, curve in enumerate(curves, 1)]
-    paths += [_band(series, [(point.x, point.least, point.most) for point in curve.points], axes)
-              for series, curve in enumerate(curves, 1)]
-    paths += [_line(series, curve, axes) for series, curve in enumerate(curves, 1)]
-    yield stretched(PLOT, *paths)
-    for series, curve in enumerate(curves, 1):
-        known = [point for point in curve.points if point.y is not None]
+def _curves(curves: Sequence[Curve], across: Scale, up: Scale) -> Iterator[Html]:
+    """Bands below, curves above them, and shapes at the points on top."""
+    numbered = list(enumerate(curves, 1))
+    bands = [(series, [(point.x, point.low, point.high) for point in curve.points]) for series, curve in numbered]
+    bands += [(series, [(point.x, point.least, point.most) for point in curve.points]) for series, curve in numbered]
+    paths = []
+    for series, ends in bands:
+        for known in _runs(ends, lambda end: end[1] is not None and end[2] is not None):
+            upper = [(across.place(x), _top(up, high or 0.0)) for x, _, high in known]
+            lower = [(across.place(x), _top(up, low or 0.0)) for x, low, _ in reversed(known)]
+            name = "band" if len(known) > 1 else "single"
+            paths.append(svg.path([*upper, *lower], f"{name} {svg.series_class(series)}", len(known) > 1))
+    shapes = []
+    for series, curve in numbered:
         runs = _runs(curve.points, lambda point: point.y is not None)
-        lonely = known if len(known) <= MOST_SHAPES else [run[0] for run in runs if len(run) == 1]
-        for point in lonely:
-            assert point.y is not None
-            yield shape(series, *axes.spot(point.x, point.y), title=_told(curve, point))
+        spots = [[(across.place(point.x), _top(up, point.y or 0.0)) for point in run] for run in runs]
+        paths += [svg.path(spot, f"curve {svg.series_class(series)}") for spot in spots if len(spot) > 1]
+        is_crowded = sum(map(len, runs)) > MOST_SHAPES
+        shapes += [svg.shape(series, *spot, title=_told(curve, point))
+                   for run, places in zip(runs, spots, strict=True) if len(run) == 1 or not is_crowded
+                   for point, spot in zip(run, places, strict=True)]
+    yield svg.stretched(PLOT, *paths)
+    yield from shapes
 
 
 def _told(curve: Curve, point: Point) -> str:
-    band = "" if point.low is None or point.high is None else f" ({_share(point.low)} to {_share(point.high)})"
-    return f"{curve.name}, {point.x}: {_share(point.y or 0.0)}{band}"
-
-
-def _band(series: int, ends: Sequence[tuple[int, float | None, float | None]], axes: _Axes) -> Html:
-    """The area between two ends (x, low, high), in each stretch where both are known."""
-    drawn = []
-    for run in _runs(ends, lambda end: end[1] is not None and end[2] is not None):
-        upper = [axes.spot(x, high or 0.0) for x, _, high in run]
-        lower = [axes.spot(x, low or 0.0) for x, low, _ in reversed(run)]
-        is_single = len(run) == 1
-        drawn.append(path([*upper, *lower], f"{'single' if is_single else 'band'} {series_class(series)}",
-                          not is_single))
-    return whole(drawn)
-
-
-def _line(series: int, curve: Curve, axes: _Axes) -> Html:
-    runs = _runs(curve.points, lambda point: point.y is not None)
-    return whole(path([axes.spot(point.x, point.y or 0.0) for point in run], f"curve {series_class(series)}")
-                 for run in runs if len(run) > 1)
+    band = "" if point.low is None or point.high is None else f" ({percent(point.low)} % to {percent(point.high)} %)"
+    return f"{curve.name}, {point.x}: {percent(point.y)} %{band}"
 
 
 def _runs(points: Sequence[Place], is_known: Callable[[Place], bool]) -> list[list[Place]]:
     """The stretches of points between gaps."""
-    runs: list[list[Place]] = [[]]
-    for point in points:
-        if is_known(point):
-            runs[-1].append(point)
-        else:
-            runs.append([])
-    return [run for run in runs if run]
-
-
-def _key(curves: Sequence[Curve]) -> Html:
-    return key([(series_sign(series), curve.name) for series, curve in enumerate(curves, 1)])
+    return [list(run) for known, run in groupby(points, is_known) if known]
 
 
 BINS = 30
-PLOT_OF_DISTRIBUTION_CHART, LINE, FOOT_OF_DISTRIBUTION_CHART = 72, 24, 22
+BARS, LINE, AXIS = 72, 24, 22
 """Pixels: the height of the bars, of a line of a percentile above them, of the axis below them."""
 _BASE, _INTERVAL, _BESIDE = 12, 19.5, 8
 """Pixels within the line of a percentile: where its name stands and its interval, and how far from its mark."""
@@ -222,7 +175,7 @@ class DistributionChart:
 
 def distribution_chart(chart: DistributionChart) -> Html:
     """A histogram for each group, one below the other on one scale."""
-    scale = scale_of_durations(array("d", merge(*(group.values for group in chart.groups))))
+    scale = svg.scale_of_durations(array("d", merge(*(group.values for group in chart.groups))))
     groups = [_group(chart, group, scale) for group in chart.groups]
     told = element("p", "The scale is logarithmic.", class_="quiet") if scale.is_logarithmic else None
     return element("figure", element("figcaption", chart.title), *groups, told)
@@ -236,77 +189,54 @@ def counts_in_bins(values: Sequence[float], scale: Scale, bins: int = BINS) -> l
 
 
 def _group(chart: DistributionChart, group: Group, scale: Scale) -> Html:
-    about = f"{len(group.values)} {word_for(len(group.values), *chart.things)}"
-    about += f", {group.note}" if group.note else ""
+    count, values = f"{len(group.values)} {word_for(len(group.values), *chart.things)}", group.values
+    about = f"{count}, {group.note}" if group.note else count
     heading = element("p", element("strong", group.name), " ", element("span", about, class_="quiet"), class_="group")
-    if not group.values:
+    if not values:
         return joined(heading, element("p", "Nothing to draw.", class_="quiet"))
-    top = LINE * len(group.percentiles)
-    drawn = whole((*_bars(chart, group, scale, top), *_marks(chart, group, scale, top), *_axis(chart, scale, top)))
-    told = _told_of_distribution_chart(chart, group)
-    return joined(
-        heading,
-        picture(
-            top + PLOT_OF_DISTRIBUTION_CHART + FOOT_OF_DISTRIBUTION_CHART,
-            f"{chart.title}, {group.name}",
-            told,
-            drawn,
-            class_="distribution",
-        ),
-    )
+    told = [f"{count} from {_with_unit(values[0], chart)} to {_with_unit(values[-1], chart)}",
+            *(f"{mark.name} {_with_unit(mark.value, chart)}" for mark in group.percentiles)]
+    base = LINE * len(group.percentiles) + BARS
+    drawn = (*_bars(chart, group, scale, base), *_marks(chart, group, scale, base), *_axis(chart, scale, base))
+    return joined(heading, svg.picture(base + AXIS, f"{chart.title}, {group.name}", *drawn,
+                                       description="; ".join(told), class_="distribution"))
 
 
-def _told_of_distribution_chart(chart: DistributionChart, group: Group) -> str:
-    ends = f"{_with_unit(group.values[0], chart)} to {_with_unit(group.values[-1], chart)}"
-    marks = [f"{mark.name} {_with_unit(mark.value, chart)}" for mark in group.percentiles]
-    return "; ".join([f"{len(group.values)} {word_for(len(group.values), *chart.things)} from {ends}", *marks])
-
-
-def _bars(chart: DistributionChart, group: Group, scale: Scale, top: float) -> Iterator[Html]:
+def _bars(chart: DistributionChart, group: Group, scale: Scale, base: float) -> Iterator[Html]:
     counts = counts_in_bins(group.values, scale)
-    most = max([*counts, 1])
     for place, count in enumerate(counts):
         if count:
             low, high = place / BINS, (place + 1) / BINS
             # one value among thousands must not vanish
-            height = max(2.0, PLOT_OF_DISTRIBUTION_CHART * count / most)
+            height = max(2.0, BARS * count / max(counts))
             told = f"{_with_unit(scale.at(low), chart)} to {_with_unit(scale.at(high), chart)}: {count}"
-            yield bar(low, high, top + PLOT_OF_DISTRIBUTION_CHART - height, height, "bin", told)
+            yield svg.bar(low, high, base - height, height, "bin", told)
 
 
-def _marks(chart: DistributionChart, group: Group, scale: Scale, top: float) -> Iterator[Html]:
+def _marks(chart: DistributionChart, group: Group, scale: Scale, base: float) -> Iterator[Html]:
+    """Each percentile on a line of its own: its mark down to the axis, its interval, its name beside it."""
     places = [scale.place(mark.value) for mark in group.percentiles]
     for row, (mark, place) in enumerate(zip(group.percentiles, places, strict=True)):
-        for start, end in _stretches(row, places, top + PLOT_OF_DISTRIBUTION_CHART):
-            yield upright(place, start, end, "percentile")
+        start = float(row * LINE + 2)
+        # the mark leaves out the names below that stand to the left of theirs, where it would pass
+        for below in range(row + 1, len(places)):
+            if places[below] > 1 - _LABEL and places[below] - _LABEL < place < places[below]:
+                yield svg.upright(place, start, float(below * LINE), "percentile")
+                start = float(below * LINE + _BASE + 4)
+        yield svg.upright(place, start, base, "percentile")
         if mark.low is not None and mark.high is not None:
-            yield interval(scale.place(mark.low), scale.place(mark.high), row * LINE + _INTERVAL, "interval thin", 2.5)
-        is_left = _is_left(place)
-        yield label(place, row * LINE + _BASE, f"{mark.name} {_with_unit(mark.value, chart)}",
-                    "end" if is_left else "start", -_BESIDE if is_left else _BESIDE)
+            low, high = scale.place(mark.low), scale.place(mark.high)
+            yield svg.interval(low, high, row * LINE + _INTERVAL, "interval thin", 2.5)
+        anchor, shift = ("end", -_BESIDE) if place > 1 - _LABEL else ("start", _BESIDE)
+        yield svg.label(place, row * LINE + _BASE, f"{mark.name} {_with_unit(mark.value, chart)}", anchor, shift)
 
 
-def _is_left(place: float) -> bool:
-    return place > 1 - _LABEL
-
-
-def _stretches(row: int, places: Sequence[float], bottom: float) -> Iterator[tuple[float, float]]:
-    """The line of a percentile downwards, without the lines of text on its way that stand where it would pass."""
-    start = float(row * LINE + 2)
-    for below in range(row + 1, len(places)):
-        if _is_left(places[below]) and places[below] - _LABEL < places[row] < places[below]:
-            yield start, float(below * LINE)
-            start = float(below * LINE + _BASE + 4)
-    yield start, bottom
-
-
-def _axis(chart: DistributionChart, scale: Scale, top: float) -> Iterator[Html]:
-    base = top + PLOT_OF_DISTRIBUTION_CHART
-    yield line(0, 1, base, base, "axis")
-    for value in ticks(scale):
+def _axis(chart: DistributionChart, scale: Scale, base: float) -> Iterator[Html]:
+    yield svg.line(0, 1, base, base, "axis")
+    for value in svg.ticks(scale):
         place = scale.place(value)
-        yield upright(place, base, base + 4, "axis")
-        yield label(place, base + 18, _with_unit(value, chart), edge_anchor(place))
+        yield svg.upright(place, base, base + 4, "axis")
+        yield svg.label(place, base + 18, _with_unit(value, chart), svg.edge_anchor(place))
 
 
 def _with_unit(value: float, chart: DistributionChart) -> str:

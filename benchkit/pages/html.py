@@ -1,16 +1,13 @@
-r"""HTML that is hard to get wrong, and escaping at the sink: every way in which a text of strangers enters a file.
+r"""HTML that is hard to get wrong, and escaping for every format: all ways in which a text of strangers enters a file.
 
-A text is escaped unless it is `Html`, and only builders make `Html`. Attributes are always quoted. Names and classes
-are the program's, links lead to places on the same page only, and what the page's policy would refuse (scripts, style
-attributes, things loaded from elsewhere) cannot be built. Nothing is stripped: what a format cannot hold, or what would
-turn the reading direction, is shown (`\x1b`). In running text a number and its unit stay on one line; in <pre>, <code>
-and charts every character is as it was.
+A text is escaped unless it is `Html`, which only the builders here make. Nothing is stripped: what a format cannot
+hold, or what would turn the reading direction, is shown (`\x1b`).
 """
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import lru_cache
 from html import escape
 from typing import TypeAlias
 
@@ -23,7 +20,6 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _BACKTICKS = re.compile(r"`+")
 # mentions and mail addresses, issues (#12, owner/repository#56, GH-12), advisories (GHSA-...), commits
 _REFERENCE = re.compile(r"@|#(?=[0-9])|\bGH(?:SA)?\\?-|\b[0-9a-f]{6}(?=[0-9a-f]+\b)", re.IGNORECASE)
-_APART = "<!-- -->"
 # a spreadsheet may skip what is blank or not seen before the sign, and takes wide and small signs for the usual ones
 _FORMULA = re.compile("[\t\r\0]|[\\s\0-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]*"
                       "[=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]")
@@ -70,23 +66,15 @@ def markdown_block(text: str) -> str:
 
 def markdown_summary(text: str) -> str:
     """A text on one line inside an HTML element that stands at the start of a block, where Markdown has no say."""
-    return _unlinked(html_text(shown(text).replace("\n", " ").replace("\t", " ").strip()))
-
-
-def _unlinked(escaped: str) -> str:
-    """The same to a reader; where a renderer would link, it finds a comment in between.
-
-    It looks for links in the finished text, so that no backslash keeps it from them; a link to an issue would even be
-    written down there.
-    """
-    return _REFERENCE.sub(rf"\g<0>{_APART}", escaped)
+    escaped = html_text(shown(text).replace("\n", " ").replace("\t", " ").strip())
+    # where a renderer would link, it finds a comment: no backslash would keep it, for it looks in the finished text
+    return _REFERENCE.sub(r"\g<0><!-- -->", escaped)
 
 
 def csv_field(text: str) -> str:
     """A text as a field of RFC 4180; a `'` before what a spreadsheet may run as a formula.
 
-    The text stays as it is otherwise, control characters included; only lone surrogates, which no file can hold,
-    are shown.
+    Nothing else is changed but lone surrogates, which no file can hold: they are shown.
     """
     field = _SURROGATE.sub(_named, text)
     if _FORMULA.match(field):
@@ -125,26 +113,32 @@ _REFUSED_ATTRIBUTES = {"style", "src", "srcset", "srcdoc", "action", "formaction
 _NAMING_ATTRIBUTES = {"id", "class", "for", "headers", "aria-labelledby", "aria-describedby", "aria-controls"}
 _VOID = {"br", "hr", "col", "wbr"}
 _VERBATIM = {"pre", "code", "mark", "text", "title", "desc"}
-_BEFORE_A_UNIT = re.compile(r"(?<=\d) (?=(?:%|points?\b|m?s\b))")
+_BEFORE_A_UNIT = re.compile(r" (?<=\d )(?=%|points?\b|m?s\b)")
 _BEHIND_PUNCTUATION = re.compile(r"[_:/.]+(?=\w)")
 
 
 def element(name: str, *children: Child, **attributes: Attribute) -> Html:
-    """An element. Attribute names are written `class_`, `aria_label`, `viewBox`; the values are escaped.
+    """An element. Attribute names are written `class_`, `aria_label`, `viewBox`; the values are quoted and escaped.
 
-    Raises ValueError for an element or attribute that no page of the kit may have, for an `id` or class that is not
-    plain letters, digits and hyphens, and for a link that leads off the page.
+    In <pre>, <code> and charts every character stays as it was; elsewhere a number and its unit stay on one line.
+    Raises ValueError for what the policy of a page would refuse (scripts, style attributes, things loaded from
+    elsewhere), for an `id` or class that is not plain letters, digits and hyphens, and for a link that leads off the
+    page.
     """
-    start = _start(name, attributes)
+    start = _start(name, **attributes)
     if name in _VOID:
-        return Html(start)
-    inner = _verbatim(children) if name in _VERBATIM else joined(*children)
+        return start
+    if name in _VERBATIM:
+        inner = "".join([child if type(child) is Html else "" if child is None else html_text(str(child))
+                         for child in children])
+    else:
+        inner = "".join([child if type(child) is Html else _content(child) for child in children])
     return Html(f"{start}{inner}</{name}>")
 
 
 def stream(name: str, children: Iterable[Child], **attributes: Attribute) -> Iterator[Html]:
     """An element, child by child, so that a long one is never held whole. Raises ValueError as element does."""
-    yield _start(name, attributes)
+    yield _start(name, **attributes)
     for child in children:
         yield child if type(child) is Html else _content(child)
     yield Html(f"</{name}>")
@@ -166,28 +160,24 @@ def breakable(text: str) -> Html:
 
 
 def _content(child: Child) -> Html:
-    if isinstance(child, Html):
-        return child
-    if child is None:
-        return Html()
+    if child is None or type(child) is Html:
+        return child or Html()
     text = html_text(str(child))
     return Html(_BEFORE_A_UNIT.sub("\u00a0", text) if " " in text else text)
 
 
-def _verbatim(children: Iterable[Child]) -> str:
-    return "".join("" if child is None else child if isinstance(child, Html) else html_text(str(child))
-                   for child in children)
-
-
-def _start(name: str, attributes: dict[str, Attribute]) -> Html:
-    _require_tag(name)
+@lru_cache(4_096, typed=True)
+def _start(name: str, /, **attributes: Attribute) -> Html:
+    """The start tag; most are the same as thousands of others."""
+    if not _TAG.fullmatch(name) or name in _REFUSED_TAGS:
+        raise ValueError(f"no page may have an element {name!r}")
     return Html(f"<{name}{''.join([_attribute(key, value) for key, value in attributes.items()])}>")
 
 
 def _attribute(key: str, value: Attribute) -> str:
+    name = _attribute_name(key)
     if value is None or value is False:
         return ""
-    name = _attribute_name(key)
     if value is True:
         return f' {name}=""'
     text = value if isinstance(value, str) else format(value, "")
@@ -198,13 +188,7 @@ def _attribute(key: str, value: Attribute) -> str:
     return f' {name}="{html_text(text)}"'
 
 
-@cache
-def _require_tag(name: str) -> None:
-    if not _TAG.fullmatch(name) or name in _REFUSED_TAGS:
-        raise ValueError(f"no page may have an element {name!r}")
-
-
-@cache
+@lru_cache
 def _attribute_name(key: str) -> str:
     name = key.rstrip("_").replace("_", "-")
     if not _ATTRIBUTE.fullmatch(name) or name in _REFUSED_ATTRIBUTES or name.lower().startswith("on"):

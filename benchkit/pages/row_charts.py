@@ -5,47 +5,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from benchkit.basics.texts import count_of, percent, points
-from benchkit.pages.html import Child, Html, element, joined, stream, whole
+from benchkit.pages import svg
+from benchkit.pages.html import Child, Html, element, joined, stream
 from benchkit.pages.parts import Tone, key
-from benchkit.pages.svg import (
-    Scale,
-    bar,
-    dot,
-    edge_anchor,
-    interval,
-    label,
-    line,
-    percentage,
-    picture,
-    plain_number,
-    range_of,
-    round_reach,
-    series_sign,
-    shape,
-    ticks,
-    upright,
-)
+from benchkit.pages.svg import Scale, plain_number
 
 HEIGHT = 26
 _MIDDLE = HEIGHT / 2
 _QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Where the style sheet draws the lines behind the rows."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChartRow:
-    """A row of a chart: what it is about, the picture, and the figures in words."""
-
-    label: Child
-    picture: Html
-    note: Child
+_BEYOND = 400
+"""Pixels by which the moment is drawn above and below its row, so that it has no gaps where a name takes two lines; the
+cell cuts off what is too much."""
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnBar:
-    """A share from 0 to 1 with its interval; None where it is not known. `note` is its text, such as `7/10`.
+    """A share from 0 to 1, or a difference from -1 to 1, with its interval; None where it is not known.
 
-    `least` and `most` stand in place of a value of which only these ends are known.
+    `note` is its text, such as `7/10`. `least` and `most` stand in place of a value of which only these ends are known.
     """
 
     label: Child
@@ -56,18 +34,6 @@ class DrawnBar:
     tone: Tone = Tone.PLAIN
     least: float | None = None
     most: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DifferenceRow:
-    """A difference of two shares (-1 to 1) with its interval; None where it is not known. `note` is its text."""
-
-    label: Child
-    value: float | None
-    low: float | None
-    high: float | None
-    note: Child
-    tone: Tone = Tone.PLAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,98 +48,24 @@ class RowTitles:
 
 def bar_chart(titles: RowTitles, bars: Iterable[DrawnBar]) -> Iterator[Html]:
     """Shares from 0 to 100 %, row by row."""
-    yield from row_chart(titles, axis(Scale(0.0, 1.0), titles.axis), (_bar_row(item) for item in bars))
+    return _share_chart(titles, bars, Scale(0.0, 1.0), is_signed=False)
 
 
-def difference_chart(titles: RowTitles, differences: Sequence[DifferenceRow]) -> Iterator[Html]:
+def difference_chart(titles: RowTitles, bars: Sequence[DrawnBar]) -> Iterator[Html]:
     """Differences as dots with intervals around a line at zero, on one scale that is as long on both sides."""
-    scale = _around_zero(differences)
-    rows = (_difference_row(item, scale) for item in differences)
-    yield from row_chart(titles, axis(scale, titles.axis, is_signed=True), rows, "around-zero")
+    low, high = svg.range_of(value for one in bars for value in (one.value, one.low, one.high)) or (0.0, 0.0)
+    reach = svg.round_reach(max(abs(low), abs(high)))
+    return _share_chart(titles, bars, Scale(-reach, reach), is_signed=True)
 
 
-def row_chart(titles: RowTitles, axis_picture: Html, rows: Iterable[ChartRow], class_: str = "") -> Iterator[Html]:
-    """The table of rows that both charts are; the timeline is one too."""
-    columns = element("colgroup", element("col", class_="label"), element("col"), element("col", class_="note"))
-    head = element("thead", element("tr", element("th", titles.label, scope="col"),
-                                    element("th", axis_picture, scope="col", class_="track"),
-                                    element("th", titles.note, scope="col", class_="number")))
-    yield from stream("table", _parts(titles, joined(columns, head), rows), class_=f"rows {class_}".strip())
-
-
-def _parts(titles: RowTitles, head: Html, rows: Iterable[ChartRow]) -> Iterator[Html]:
-    yield element("caption", titles.caption)
-    yield head
-    yield from stream("tbody", map(_row, rows))
-
-
-def _row(row: ChartRow) -> Html:
-    cells = (element("th", row.label, scope="row"), element("td", row.picture, class_="track"),
-             element("td", row.note, class_="number"))
-    return joined(element("tr", *cells), "\n")
-
-
-def axis(scale: Scale, title: str, is_signed: bool = False) -> Html:
-    """The axis above the rows, in percent or in points: a tick at each quarter."""
-    drawn = [label(place, 14, _tick(scale.at(place), is_signed), edge_anchor(place),
-                   class_="quarter" if place in (0.25, 0.75) else "") for place in _QUARTERS]
-    ends = f"{title}, from {_tick(scale.low, is_signed)} to {_tick(scale.high, is_signed)}"
-    ends += " points" if is_signed else ""
-    return picture(20, ends, "", *drawn, class_="axis-picture")
-
-
-def _bar_row(item: DrawnBar) -> ChartRow:
-    scale = Scale(0.0, 1.0)
-    if item.least is not None and item.most is not None:
-        return ChartRow(item.label, _between(item, item.least, item.most, scale), item.note)
-    if item.value is None:
-        return ChartRow(item.label, _unknown(item.low, item.high, scale), item.note)
-    place = scale.place(item.value)
-    drawn = joined(bar(0, place, 6, HEIGHT - 12, f"bar {item.tone}"), _interval(item.low, item.high, scale),
-                   dot(place, _MIDDLE, 4, f"dot {item.tone}"))
-    return ChartRow(item.label, picture(HEIGHT, _told(item.value, item.low, item.high), "", drawn), item.note)
-
-
-def _difference_row(item: DifferenceRow, scale: Scale) -> ChartRow:
-    if item.value is None:
-        return ChartRow(item.label, _unknown(item.low, item.high, scale), item.note)
-    drawn = joined(_interval(item.low, item.high, scale),
-                   dot(scale.place(item.value), _MIDDLE, 5, f"dot {item.tone}"))
-    return ChartRow(item.label, picture(HEIGHT, _told(item.value, item.low, item.high, True), "", drawn), item.note)
-
-
-def _between(item: DrawnBar, least: float, most: float, scale: Scale) -> Html:
-    drawn = joined(bar(scale.place(least), scale.place(most), 6, HEIGHT - 12, f"bar {item.tone}"),
-                   _interval(item.low, item.high, scale))
-    told = f"{_share(least)} to {_told(most, item.low, item.high)}"
-    return picture(HEIGHT, told, "", drawn)
-
-
-def _unknown(low: float | None, high: float | None, scale: Scale) -> Html:
-    return picture(HEIGHT, "not known", "", _interval(low, high, scale))
-
-
-def _interval(low: float | None, high: float | None, scale: Scale) -> Html:
-    if low is None or high is None:
-        return Html()
-    return interval(scale.place(low), scale.place(high), _MIDDLE)
-
-
-def _around_zero(differences: Sequence[DifferenceRow]) -> Scale:
-    ends = range_of(value for item in differences for value in (item.value, item.low, item.high)) or (0.0, 0.0)
-    reach = round_reach(max(abs(ends[0]), abs(ends[1])))
-    return Scale(-reach, reach)
-
-
-def _told(value: float, low: float | None, high: float | None, is_signed: bool = False) -> str:
-    told = _share(value, is_signed)
-    if low is None or high is None:
-        return told
-    return f"{told}, interval {_share(low, is_signed)} to {_share(high, is_signed)}"
-
-
-def _share(value: float, is_signed: bool = False) -> str:
-    return f"{points(value)} points".replace("-", "\u2212") if is_signed else f"{percent(value)} %"
+def _share_chart(titles: RowTitles, bars: Iterable[DrawnBar], scale: Scale, is_signed: bool) -> Iterator[Html]:
+    """With an axis in percent, or in points where it is signed, and a tick at each quarter."""
+    marks = [_tick(scale.at(place), is_signed) for place in _QUARTERS]
+    axis = svg.picture(20, f"{titles.axis}, from {marks[0]} to {marks[-1]}{' points' if is_signed else ''}", *(
+        svg.label(place, 14, mark, svg.edge_anchor(place), class_="quarter" if place in (0.25, 0.75) else "")
+        for place, mark in zip(_QUARTERS, marks, strict=True)), class_="axis-picture")
+    rows = ((one.label, _drawn(one, scale, is_signed), one.note) for one in bars)
+    return _row_chart(titles, axis, rows, "rows around-zero" if is_signed else "rows")
 
 
 def _tick(value: float, is_signed: bool) -> str:
@@ -184,10 +76,41 @@ def _tick(value: float, is_signed: bool) -> str:
     return f"{'+' if value > 0 else ''}{share}".replace("-", "\u2212") if value else "0 points"
 
 
+def _drawn(one: DrawnBar, scale: Scale, is_signed: bool) -> Html:
+    """A dot with its interval, of a share upon its bar; a bar between the ends of what is known no better."""
+    def share(value: float) -> str:
+        return f"{points(value)} points".replace("-", "\u2212") if is_signed else f"{percent(value)} %"
 
-_BEYOND = 400
-"""Pixels by which the moment is drawn above and below its row, so that it has no gaps where a name takes two lines; the
-cell cuts off what is too much."""
+    def bar(start: float, end: float) -> Html:
+        return svg.bar(scale.place(start), scale.place(end), 6, HEIGHT - 12, f"bar {one.tone}")
+
+    across, told = Html(), ""
+    if one.low is not None and one.high is not None:
+        across = svg.interval(scale.place(one.low), scale.place(one.high), _MIDDLE)
+        told = f", interval {share(one.low)} to {share(one.high)}"
+    if one.least is not None and one.most is not None:
+        return svg.picture(HEIGHT, f"{share(one.least)} to {share(one.most)}{told}", bar(one.least, one.most), across)
+    if one.value is None:
+        return svg.picture(HEIGHT, "not known", across)
+    dot = element("circle", cx=svg.percentage(scale.place(one.value)), cy=svg.number(_MIDDLE), r=5 if is_signed else 4,
+                  class_=f"dot {one.tone}")
+    return svg.picture(HEIGHT, share(one.value) + told, *(() if is_signed else (bar(0, one.value),)), across, dot)
+
+
+def _row_chart(titles: RowTitles, axis: Html, rows: Iterable[tuple[Child, Html, Child]], class_: str) -> Iterator[Html]:
+    """The table of rows that every chart here is: what a row is about, its picture, and the figures in words."""
+    columns = element("colgroup", element("col", class_="label"), element("col"), element("col", class_="note"))
+    head = element("thead", element("tr", element("th", titles.label, scope="col"),
+                                    element("th", axis, scope="col", class_="track"),
+                                    element("th", titles.note, scope="col", class_="number")))
+    body = (joined(element("tr", element("th", label, scope="row"), element("td", picture, class_="track"),
+                           element("td", note, class_="number")), "\n") for label, picture, note in rows)
+
+    def parts() -> Iterator[Html]:
+        yield joined(element("caption", titles.caption), columns, head)
+        yield from stream("tbody", body)
+
+    return stream("table", parts(), class_=class_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,66 +160,47 @@ class TimelineChart:
 
 def timeline_chart(chart: TimelineChart) -> Iterator[Html]:
     """The lanes, row by row, and the key of the kinds."""
-    scale = _scale(chart)
-    titles = RowTitles(chart.title, chart.lane_title, f"time in {chart.unit}", "events")
-    yield from row_chart(
-        titles, _axis(chart, scale), (_row_of_timeline_chart(chart, lane, scale) for lane in chart.lanes), "timeline"
-    )
-    signs = [(series_sign(number, is_line=False), name) for number, name in enumerate(chart.kinds, 1)]
-    ring = [(_ring(), chart.strong)] if any(event.is_strong for lane in chart.lanes for event in lane.events) else []
-    yield key([*signs, *ring])
-
-
-def _scale(chart: TimelineChart) -> Scale:
     times = [event.at for lane in chart.lanes for event in lane.events]
-    low, high = range_of([*times, chart.moment.at if chart.moment else None]) or (0.0, 1.0)
+    low, high = svg.range_of([*times, chart.moment.at if chart.moment else None]) or (0.0, 1.0)
     # events at the very edge keep their whole shape
     margin = (high - low) * 0.03
-    return Scale(low - margin, high + margin)
+    scale = Scale(low - margin, high + margin)
+    rows = ((lane.name, _lane(chart, lane, scale), len(lane.events)) for lane in chart.lanes)
+    titles = RowTitles(chart.title, chart.lane_title, f"time in {chart.unit}", "events")
+    yield from _row_chart(titles, _time_axis(chart, scale), rows, "rows timeline")
+    signs = [(svg.series_sign(number, is_line=False), name) for number, name in enumerate(chart.kinds, 1)]
+    if any(event.is_strong for lane in chart.lanes for event in lane.events):
+        ring = element("circle", cx=8, cy=8, r=6.5, class_="strong-ring")
+        signs.append((element("svg", ring, class_="swatch", width=16, height=16, aria_hidden="true"), chart.strong))
+    yield key(signs)
 
 
-def _axis(chart: TimelineChart, scale: Scale) -> Html:
+def _time_axis(chart: TimelineChart, scale: Scale) -> Html:
     height = 40 if chart.moment else 22
-    places = [(scale.place(value), value) for value in ticks(scale, 4)]
-    drawn = [label(place, height - 8, plain_number(value)) for place, value in places]
-    drawn += [upright(place, height - 4, height, "axis") for place, _ in places]
+    places = [(scale.place(value), value) for value in svg.ticks(scale, 4)]
+    drawn = [svg.label(place, height - 8, plain_number(value)) for place, value in places]
+    drawn += [svg.upright(place, height - 4, height, "axis") for place, _ in places]
     if chart.moment:
         place = scale.place(chart.moment.at)
-        anchor = "start" if place < 0.3 else "end" if place > 0.7 else "middle"
-        drawn.append(label(place, 13, chart.moment.name, anchor, class_="moment-name"))
-        drawn.append(upright(place, 18, height, "moment"))
-    return picture(height, f"time in {chart.unit}", "", *drawn, class_="axis-picture")
+        drawn.append(svg.label(place, 13, chart.moment.name, svg.edge_anchor(place, 0.3), class_="moment-name"))
+        drawn.append(svg.upright(place, 18, height, "moment"))
+    return svg.picture(height, f"time in {chart.unit}", *drawn, class_="axis-picture")
 
 
-def _row_of_timeline_chart(chart: TimelineChart, lane: Lane, scale: Scale) -> ChartRow:
-    drawn = whole((*_moment(chart, scale), line(0, 1, _MIDDLE, _MIDDLE, "grid"), *_events(chart, lane, scale)))
-    return ChartRow(lane.name, picture(HEIGHT, _told_of_timeline_chart(chart, lane), "", drawn), len(lane.events))
-
-
-def _moment(chart: TimelineChart, scale: Scale) -> Iterator[Html]:
+def _lane(chart: TimelineChart, lane: Lane, scale: Scale) -> Html:
+    drawn = []
     if chart.moment:
         place = scale.place(chart.moment.at)
-        yield bar(place, 1, -_BEYOND, HEIGHT + 2 * _BEYOND, "after")
-        yield upright(place, -_BEYOND, HEIGHT + _BEYOND, "moment")
-
-
-def _events(chart: TimelineChart, lane: Lane, scale: Scale) -> Iterator[Html]:
+        drawn = [svg.bar(place, 1, -_BEYOND, HEIGHT + 2 * _BEYOND, "after"),
+                 svg.upright(place, -_BEYOND, HEIGHT + _BEYOND, "moment")]
+    drawn.append(svg.line(0, 1, _MIDDLE, _MIDDLE, "grid"))
     for event in lane.events:
-        told = f"{plain_number(event.at)} {chart.unit}: {event.words}"
         place = scale.place(event.at)
         if event.is_strong:
-            yield element("circle", cx=percentage(place), cy=_MIDDLE, r=9, class_="strong-ring")
-        yield shape(event.kind + 1, place, _MIDDLE, told)
-
-
-def _told_of_timeline_chart(chart: TimelineChart, lane: Lane) -> str:
-    times = range_of(event.at for event in lane.events)
-    if times is None:
-        return f"{lane.name}: no events"
-    first, last = (plain_number(time) for time in times)
-    return f"{lane.name}: {count_of(len(lane.events), 'event')} from {first} to {last} {chart.unit}"
-
-
-def _ring() -> Html:
-    ring = element("circle", cx=8, cy=8, r=6.5, class_="strong-ring")
-    return element("svg", ring, class_="swatch", width=16, height=16, aria_hidden="true")
+            drawn.append(element("circle", cx=svg.percentage(place), cy=_MIDDLE, r=9, class_="strong-ring"))
+        words = f"{plain_number(event.at)} {chart.unit}: {event.words}"
+        drawn.append(svg.shape(event.kind + 1, place, _MIDDLE, words))
+    times = svg.range_of(event.at for event in lane.events)
+    told = "no events" if times is None else (f"{count_of(len(lane.events), 'event')} from {plain_number(times[0])} to "
+                                              f"{plain_number(times[1])} {chart.unit}")
+    return svg.picture(HEIGHT, f"{lane.name}: {told}", *drawn)

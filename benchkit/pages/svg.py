@@ -38,22 +38,26 @@ class Scale:
         return math.log10(max(value, 1e-12)) if self.is_logarithmic else value
 
 
-def number(value: float) -> str:
-    """A coordinate: at most two digits behind the point, none that say nothing, never a minus before zero."""
-    text = f"{value:.2f}".rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text
+def scale_of_durations(values: Sequence[float]) -> Scale:
+    """From zero to a round end above the largest of these ascending values, or logarithmic where the tail is long."""
+    if not values or not values[-1] > 0:
+        return Scale(0.0, 1.0)
+    low, middle, high = values[0], values[len(values) // 2], values[-1]
+    if low > 0 and high >= LONG_TAIL * middle:
+        return Scale(10.0 ** math.floor(math.log10(low)), high * 1.05, True)
+    step = round_step(high, 5)
+    return Scale(0.0, math.ceil(high / step - 1e-9) * step)
 
 
-def percentage(place: float) -> str:
-    """A place from 0 to 1 as a percentage of the width."""
-    return number(place * 100) + "%"
+def range_of(values: Iterable[float | None]) -> tuple[float, float] | None:
+    """The smallest and the largest known and finite value."""
+    known = [value for value in values if value is not None and math.isfinite(value)]
+    return (min(known), max(known)) if known else None
 
 
 def round_step(span: float, most: int) -> float:
     """The smallest round step (1, 2, 2.5, 5 times a power of ten) that cuts a span into at most `most` parts."""
-    if not span > 0:
-        return 1.0
-    return _round_up(span / most, _ROUND)
+    return _round_up(span / most, _ROUND) if span > 0 else 1.0
 
 
 def round_reach(value: float) -> float:
@@ -68,41 +72,30 @@ def _round_up(value: float, steps: Sequence[float]) -> float:
 
 def ticks(scale: Scale, most: int = 5) -> tuple[float, ...]:
     """Round values within a scale; on a logarithmic one 1, 2 and 5 of each power of ten, or the powers alone."""
-    if scale.is_logarithmic:
-        return _logarithmic_ticks(scale, most)
     if not scale.high > scale.low:
         return (scale.low,)
-    step = round_step(scale.high - scale.low, most)
-    first, last = math.ceil(scale.low / step - 1e-9), math.floor(scale.high / step + 1e-9)
-    return tuple(float(f"{index * step:.12g}") for index in range(first, last + 1))
-
-
-def _logarithmic_ticks(scale: Scale, most: int) -> tuple[float, ...]:
+    if not scale.is_logarithmic:
+        step = round_step(scale.high - scale.low, most)
+        first, last = math.ceil(scale.low / step - 1e-9), math.floor(scale.high / step + 1e-9)
+        return tuple(float(f"{index * step:.12g}") for index in range(first, last + 1))
     powers = range(math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high)) + 1)
-    found: tuple[float, ...] = ()
     for steps in ((1, 2, 5), (1,)):
         values = [float(f"{step}e{power}") for power in powers for step in steps]
         found = tuple(value for value in values if scale.low * 0.999999 <= value <= scale.high * 1.000001)
         if len(found) <= most + 1:
-            break
-    return found[::math.ceil(len(found) / (most + 1))] if found else ()
+            return found
+    return found[::math.ceil(len(found) / (most + 1))]
 
 
-def range_of(values: Iterable[float | None]) -> tuple[float, float] | None:
-    """The smallest and the largest known and finite value."""
-    known = [value for value in values if value is not None and math.isfinite(value)]
-    return (min(known), max(known)) if known else None
+def number(value: float) -> str:
+    """A coordinate: at most two digits behind the point, none that say nothing, never a minus before zero."""
+    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
 
 
-def scale_of_durations(values: Sequence[float]) -> Scale:
-    """From zero to a round end above the largest of these ascending values, or logarithmic where the tail is long."""
-    if not values:
-        return Scale(0.0, 1.0)
-    low, middle, high = values[0], values[len(values) // 2], values[-1]
-    if low > 0 and high >= LONG_TAIL * middle:
-        return Scale(10.0 ** math.floor(math.log10(low)), high * 1.05, True)
-    step = round_step(high, 5) if high > 0 else 1.0
-    return Scale(0.0, math.ceil(high / step - 1e-9) * step if high > 0 else 1.0)
+def percentage(place: float) -> str:
+    """A place from 0 to 1 as a percentage of the width."""
+    return number(place * 100) + "%"
 
 
 def plain_number(value: float) -> str:
@@ -128,12 +121,11 @@ STRETCH = 1000
 """The width of the inner coordinates of stretched drawings."""
 
 
-def picture(height: float, title: str, description: str, *drawn: Html, class_: str = "") -> Html:
+def picture(height: float, title: str, *drawn: Html, description: str = "", class_: str = "") -> Html:
     """An inline SVG of a height in pixels, read aloud as its title and description."""
-    spoken = f"{title}. {description}" if description else title
     return element("svg", element("title", title), element("desc", description) if description else None, *drawn,
-                   class_=f"chart {class_}".strip(), role="img", aria_label=spoken, width="100%",
-                   height=number(height))
+                   class_=f"chart {class_}".strip(), role="img",
+                   aria_label=f"{title}. {description}" if description else title, width="100%", height=number(height))
 
 
 def line(start: float, end: float, top: float, bottom: float, class_: str) -> Html:
@@ -146,15 +138,16 @@ def upright(place: float, top: float, bottom: float, class_: str) -> Html:
     return line(place, place, top, bottom, class_)
 
 
+def interval(low: float, high: float, top: float, class_: str = "interval", reach: float = 4) -> Html:
+    """A horizontal line with an end mark at both ends, `reach` pixels up and down."""
+    return Html("".join((line(low, high, top, top, class_), upright(low, top - reach, top + reach, class_),
+                         upright(high, top - reach, top + reach, class_))))
+
+
 def bar(start: float, end: float, top: float, height: float, class_: str, title: str = "") -> Html:
     """A rectangle between two places; its title is shown when it is pointed at."""
     return element("rect", element("title", title) if title else None, x=percentage(start),
                    width=percentage(max(0.0, end - start)), y=number(top), height=number(height), class_=class_)
-
-
-def dot(place: float, top: float, radius: float, class_: str) -> Html:
-    """A circle around a place."""
-    return element("circle", cx=percentage(place), cy=number(top), r=number(radius), class_=class_)
 
 
 def label(place: float, top: float, text: str, anchor: str = "middle", shift: float = 0, class_: str = "") -> Html:
@@ -163,15 +156,11 @@ def label(place: float, top: float, text: str, anchor: str = "middle", shift: fl
                    text_anchor=anchor, class_=class_ or None)
 
 
-def shape(series: int, place: float, top: float, title: str = "", class_: str = "") -> Html:
-    """The mark of a series (from 1), centred on a place."""
-    name = SHAPES[(series - 1) % len(SHAPES)]
-    classes = f"shape {series_class(series)} {class_}".strip()
-    told = element("title", title) if title else None
-    if name in ("circle", "ring"):
-        return element("circle", told, cx=percentage(place), cy=number(top), r="4.5", class_=f"{classes} {name}")
-    inner = element("path", told, d=_PATHS[name], class_=f"{classes} {name}")
-    return element("svg", inner, x=percentage(place), y=number(top), class_="at")
+def edge_anchor(place: float, edge: float = 0.06) -> str:
+    """How a text is anchored at a place, so that it does not leave the picture at either edge."""
+    if place < edge:
+        return "start"
+    return "end" if place > 1 - edge else "middle"
 
 
 def series_class(series: int) -> str:
@@ -179,10 +168,22 @@ def series_class(series: int) -> str:
     return f"series-{(series - 1) % COLOURS + 1}"
 
 
-def interval(low: float, high: float, top: float, class_: str = "interval", reach: float = 4) -> Html:
-    """A horizontal line with an end mark at both ends, `reach` pixels up and down."""
-    return Html("".join((line(low, high, top, top, class_), upright(low, top - reach, top + reach, class_),
-                         upright(high, top - reach, top + reach, class_))))
+def shape(series: int, place: float, top: float, title: str = "") -> Html:
+    """The mark of a series (from 1), centred on a place."""
+    name = SHAPES[(series - 1) % len(SHAPES)]
+    class_ = f"shape {series_class(series)} {name}"
+    told = element("title", title) if title else None
+    if name in ("circle", "ring"):
+        return element("circle", told, cx=percentage(place), cy=number(top), r="4.5", class_=class_)
+    return element("svg", element("path", told, d=_PATHS[name], class_=class_), x=percentage(place), y=number(top),
+                   class_="at")
+
+
+def series_sign(series: int, is_line: bool = True) -> Html:
+    """The small picture of a series in a key: its shape, and its line if it is drawn as one."""
+    drawn = element("line", x1=1, x2=27, y1=8, y2=8, class_=f"curve {series_class(series)}") if is_line else None
+    return element("svg", drawn, shape(series, 0.5, 8), class_="swatch", width=28 if is_line else 16, height=16,
+                   aria_hidden="true")
 
 
 def path(points: Sequence[tuple[float, float]], class_: str, is_closed: bool = False) -> Html:
@@ -195,17 +196,3 @@ def stretched(height: float, *drawn: Html) -> Html:
     """A drawing whose width follows the page; only for paths, since everything in it is stretched but the strokes."""
     return element("svg", *drawn, viewBox=f"0 0 {STRETCH} {number(height)}", preserveAspectRatio="none",
                    width="100%", height=number(height), class_="stretched")
-
-
-def edge_anchor(place: float) -> str:
-    """How a text is anchored at a place, so that it does not leave the picture at either edge."""
-    if place < 0.06:
-        return "start"
-    return "end" if place > 0.94 else "middle"
-
-
-def series_sign(series: int, is_line: bool = True) -> Html:
-    """The small picture of a series in a key: its shape, and its line if it is drawn as one."""
-    drawn = element("line", x1=1, x2=27, y1=8, y2=8, class_=f"curve {series_class(series)}") if is_line else None
-    width = 28 if is_line else 16
-    return element("svg", drawn, shape(series, 0.5, 8), class_="swatch", width=width, height=16, aria_hidden="true")
