@@ -64,14 +64,16 @@ class BaselineSystem:
         """Nothing to let go of."""
 
     def _text(self, case: Case, seed: int) -> str:
-        where = f"task {self.module}, case {shown_line(case.id, 80)}: baseline {shown_line(self.name, 60)}"
         try:
             text = called(self.function, case, seed, passing=(MemoryError,))
         except Raised as raised:
-            raise Unusable(f"{where} {told(raised.error, self.function)}") from raised.error
+            raise Unusable(f"{self._place(case)} {told(raised.error, self.function)}") from raised.error
         if not isinstance(text, str):
-            raise Unusable(f"{where} gave {type(text).__name__}, not a text")
+            raise Unusable(f"{self._place(case)} gave {type(text).__name__}, not a text")
         return text
+
+    def _place(self, case: Case) -> str:
+        return f"task {self.module}, case {shown_line(case.id, 80)}: baseline {shown_line(self.name, 60)}"
 
 
 def baseline_system(name: str, options: SystemOptions) -> BaselineSystem:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -34,6 +35,8 @@ MOST_LETTERS_A_TOKEN, FEWEST_LETTERS = 16, 2000
 200,000 tokens may be of several words (a third fewer tokens: Liu and others 2025, arXiv 2503.13423); other scripts have
 fewer. Only runs of one letter have more, up to 128 spaces a token: they are counted once."""
 _RUN = re.compile(r"(\s)\s+|(\S)\2+")
+_UNCOUNTED, _UNTIMED = Usage(), Timings()
+_counts, _timings = (attrgetter(*(one.name for one in fields(made))) for made in (Usage, Timings))
 Number = TypeVar("Number", int, float)
 
 
@@ -56,8 +59,8 @@ def answered(system: System, request: Request) -> Reply:
     return replace(
         reply, finish=None if reply.finish is None else _cut(reply.finish, MOST_FINISH),
         usage=_usage_of(reply.usage, request.messages),
-        timings=Timings(**{one.name: known(getattr(reply.timings, one.name), MOST_SECONDS)
-                           for one in fields(Timings)}),
+        timings=reply.timings if reply.timings == _UNTIMED else Timings(
+            *(known(one, MOST_SECONDS) for one in _timings(reply.timings))),
         latency_s=known(reply.latency_s, MOST_SECONDS), retries=known(reply.retries, MOST_COUNT) or 0,
         waited_s=known(reply.waited_s, MOST_SECONDS) or 0.0, retried=tuple(map(_tried, reply.retried)))
 
@@ -71,7 +74,9 @@ def kept_of(loaded: Loaded) -> Loaded:
 
 
 def _usage_of(given: Usage, messages: Sequence[Message]) -> Usage:
-    usage = Usage(**{one.name: known(getattr(given, one.name), MOST_COUNT) for one in fields(Usage)})
+    if given == _UNCOUNTED:
+        return given
+    usage = Usage(*(known(one, MOST_COUNT) for one in _counts(given)))
     return replace(usage, asked_letters=_letters_beyond(usage, messages))
 
 
