@@ -19,7 +19,7 @@ def spans(text: str) -> tuple[doc.Span, ...]:
 def table(text: str, cut: doc.Cut) -> doc.Table:
     """Four rows of every kind of column."""
     columns = (doc.Column(text), doc.Column(doc.Code(text), doc.Kind.WORD, flexible=True),
-               doc.Column(text, doc.Kind.NUMBER, group=text, hint=text), doc.Column("marks", doc.Kind.MARKS))
+               doc.Column(text, doc.Kind.NUMBER, group=text, hint=text), doc.Column("marks"))
     rows = [(doc.Code(text), text, number, (doc.Mark(text, Tone.PASS, small=True),
                                             doc.Mark(text, Tone.INCOMPLETE, small=True)))
             for number in range(1, 5)]
@@ -44,12 +44,12 @@ def charts(text: str) -> list[doc.Block]:
 def blocks(text: str) -> list[doc.Block]:
     """Every kind of block but a section."""
     return [
-        doc.Heading(spans(text)), doc.Paragraph(spans(text)), doc.Paragraph(text, quiet=True),
+        doc.Paragraph(spans(text)), doc.Paragraph(text, quiet=True),
         doc.Paragraph(doc.Code(text)),
         doc.Facts([(text, spans(text)), (text, text)]), doc.Figures([doc.Figure(text, text, text, Tone.PASS)]),
         table(text, doc.Cut()), table(text, doc.Cut(2, 3, text)), *charts(text),
         doc.Callout(Tone.FLAKY, spans(text), [doc.Bullets([spans(text), text]), doc.Verbatim(text, text)]),
-        doc.Callout(Tone.FAIL, text, [doc.CommandLine(text[:12])], folded=True),
+        doc.Callout(Tone.FAIL, text, [doc.command(text[:12])], folded=True),
         doc.Bullets([text, doc.Code(text), spans(text)], is_numbered=True),
         doc.Fold(spans(text), [doc.Paragraph(text), doc.Verbatim(text)], "fold"),
         doc.Verbatim(f"x{text}\n\n", spans(text), 2, 1, (0, 1)),

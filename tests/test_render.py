@@ -5,6 +5,7 @@ import re
 import tracemalloc
 import unittest
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from benchkit.pages.parts import Tone
@@ -24,7 +25,7 @@ from tests.page_runs import Outline
 from tests.render_samples import every_block
 
 ROOT = Path(__file__).resolve().parent.parent
-CASES = doc.Table("Cases", [doc.flexible("case"), doc.number("passed %"), doc.Column("trials", doc.Kind.MARKS)], [
+CASES = doc.Table("Cases", [doc.flexible("case"), doc.number("passed %"), doc.Column("trials")], [
     (doc.Code("a"), "16.7", (doc.Mark("pass", Tone.PASS, True), doc.Mark("fail", Tone.FAIL, True))),
     (doc.Code("b|c"), 1234, None), (doc.Code("d"), "n/a", "")], doc.Cut(1, 2, "case"))
 RATES = doc.Table("Rates", [doc.number("k"), doc.number("worst", "any of k"), doc.number("best", "any of k"),
@@ -65,7 +66,6 @@ GOLDENS: Sequence[tuple[doc.Block, str, str, str]] = (
      '<span aria-hidden="true" class="sign">×</span>fail</span> '
      '<span class="mark pass" role="img" title="pass" aria-label="pass">✓</span> <svg class="chart stacked"'),
     (doc.quiet("A remark."), "A remark.\n", "A remark.\n\n", '<p class="quiet">A remark.</p>\n'),
-    (doc.Heading("Rates"), "Rates\n", "### Rates\n\n", "<h2>Rates</h2>\n"),
     (doc.Facts([("Result", "7 of 9"), ("Incomplete", ("none of ", doc.Code("x")))]),
      "Result      7 of 9\nIncomplete  none of x\n",
      "- **Result:** 7 of 9\n- **Incomplete:** none of `x`\n\n",
@@ -107,7 +107,7 @@ GOLDENS: Sequence[tuple[doc.Block, str, str, str]] = (
      '<p class="quiet">The first 1 of 2 lines.</p></div>\n'),
     (doc.Verbatim("", "Output"), "Output (empty)\n", "Output\n\n(empty)\n\n",
      '<div class="text"><p class="text-title">Output</p><p class="quiet">(empty)</p></div>\n'),
-    (doc.CommandLine("python3 board.py run " + "x" * 90), "Run python3 board.py run " + "x" * 90 + "\n",
+    (doc.command("python3 board.py run " + "x" * 90), "Run python3 board.py run " + "x" * 90 + "\n",
      "Run `python3 board.py run " + "x" * 90 + "`\n\n",
      "<p>Run <code>python3 board.py run " + "x" * 90 + "</code></p>\n"),
     (doc.Beside([doc.Verbatim("a", "passed"), doc.Verbatim("b", "failed")]),
@@ -170,7 +170,7 @@ class Blocks(unittest.TestCase):
 
 class HowMuch(unittest.TestCase):
     def test_each_format_shows_its_detail(self) -> None:
-        blocks = [doc.with_detail(doc.words(detail.name), detail) for detail in doc.Detail]
+        blocks = [doc.words(detail.name, detail=detail) for detail in doc.Detail]
         section = doc.Section("s", "Hidden", [doc.words("x")], detail=doc.ALL)
         for shown, expected in ((text(*blocks, section), "LEAD"), (markdown(*blocks, section), "LEAD MORE"),
                                 (text(*blocks, section, full=True), "LEAD MORE ALL Hidden x"),
@@ -187,10 +187,10 @@ class HowMuch(unittest.TestCase):
             self.assertIn("<td>3</td>", html(table))
 
     def test_a_table_for_those_who_want_everything_is_folded_on_the_page(self) -> None:
-        self.assertTrue(html(doc.with_detail(RATES, doc.ALL)).startswith("<details><summary>Rates</summary>"))
+        self.assertTrue(html(replace(RATES, detail=doc.ALL)).startswith("<details><summary>Rates</summary>"))
 
     def test_a_title_without_anything_shown_below_it_is_not_shown(self) -> None:
-        section = doc.Section("s", "Title", [doc.with_detail(doc.words("x"), doc.ALL)])
+        section = doc.Section("s", "Title", [doc.words("x", detail=doc.ALL)])
         self.assertEqual((text(section), markdown(section)), ("", ""))
 
     def test_text_shows_every_row_when_asked(self) -> None:

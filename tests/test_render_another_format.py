@@ -10,7 +10,7 @@ from itertools import islice
 from benchkit.basics.texts import shown
 from benchkit.pages.parts import Tone
 from benchkit.render import document as doc
-from benchkit.render.reading import cut_rows, made, plain, spans_of
+from benchkit.render.reading import counted, made, plain, spans_of
 from tests.corpus import CORPUS
 from tests.render_samples import every_block
 
@@ -57,10 +57,9 @@ def _(block: doc.Section | doc.Fold, level: int) -> Iterator[str]:
     yield from org_blocks(block.blocks, level + 1)
 
 
-@org_block.register(doc.Heading)
-@org_block.register(doc.Paragraph)
-def _(block: doc.Heading | doc.Paragraph, level: int) -> Iterator[str]:
-    yield f" {org_line(block.title if isinstance(block, doc.Heading) else block.spans)}\n"
+@org_block.register
+def _(block: doc.Paragraph, level: int) -> Iterator[str]:
+    yield f" {org_line(block.spans)}\n"
 
 
 @org_block.register
@@ -80,7 +79,7 @@ def _(block: doc.Bullets, level: int) -> Iterator[str]:
 
 @org_block.register
 def _(block: doc.Table, level: int) -> Iterator[str]:
-    rows, total = cut_rows(block.rows, block.cut)
+    rows, total = counted(block.rows, block.cut)
     yield f"| {' | '.join(org_line(column.title) for column in block.columns)} |\n|---|\n"
     yield from (f"| {' | '.join(map(org_line, row))} |\n" for row in islice(rows, block.cut.few))
     if block.cut.few is not None and total > block.cut.few:
@@ -103,11 +102,6 @@ def _(block: doc.Verbatim, level: int) -> Iterator[str]:
     kept, told = block.beginning
     lines = "".join(f": {line}\n" for line in shown(kept).split("\n"))
     yield f" {org_line(block.title)}\n{lines} {org_words(told)}\n"
-
-
-@org_block.register
-def _(block: doc.CommandLine, level: int) -> Iterator[str]:
-    yield f" {org_words(f'{block.before} {block.line}')}\n"
 
 
 @org_block.register

@@ -6,20 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from benchkit.pages.parts import Tone
-from benchkit.render.columns import (
-    NO_PAINT,
-    WIDTH,
-    Paint,
-    TextCell,
-    TextColumn,
-    beside,
-    clipped,
-    folded,
-    quoted,
-    table,
-    width_of,
-    wrapped,
-)
+from benchkit.render import document as doc
+from benchkit.render.columns import NO_PAINT, WIDTH, Paint, Painted, clipped, folded, quoted, table, width_of, wrapped
 
 
 class Widths(unittest.TestCase):
@@ -80,50 +68,38 @@ class Wrapping(unittest.TestCase):
         self.assertEqual(lines[4], "|     z")
 
 
-def lines_of(columns: Sequence[TextColumn], *rows: Sequence[str]) -> list[str]:
-    """The lines of a table."""
-    return table(columns, [list(map(TextCell, row)) for row in rows])
-
-
-def text(title: str, flexible: bool = False) -> TextColumn:
-    """A column of texts."""
-    return TextColumn(title, flexible=flexible)
-
-
-def figure(title: str) -> TextColumn:
-    """A column of figures."""
-    return TextColumn(title, right=True)
-
-
 class Tables(unittest.TestCase):
+    def lines(self, columns: Sequence[doc.Column], *rows: Sequence[str]) -> list[str]:
+        """A table."""
+        return table(columns, [[(cell, str) for cell in row] for row in rows])
+
     def test_texts_stand_left_and_figures_right_and_wide_characters_keep_them_straight(self) -> None:
         for rows, lines in (((["a", "1"], ["longer", "100"]), ["  case      n", "  a         1", "  longer  100"]),
                             ((["日本", "1"], ["abcd", "2"]), ["  case  n", "  日本  1", "  abcd  2"]),
                             ((), ["  case  n"]), ((["one\ntwo\rthree", ""],), ["  case               n",
                                                                             "  one\\ntwo\\x0dthree"])):
             with self.subTest(rows=rows):
-                self.assertEqual(lines_of([text("case"), figure("n")], *rows), lines)
+                self.assertEqual(self.lines([doc.Column("case"), doc.number("n")], *rows), lines)
 
     def test_flexible_columns_give_way_and_others_stay_whole(self) -> None:
-        lines = lines_of([text("id", True), text("why", True), figure("figure")], ["i" * 90, "w" * 70, "123456"])
+        columns = [doc.flexible("id"), doc.flexible("why"), doc.number("figure")]
+        lines = self.lines(columns, ["i" * 90, "w" * 70, "12345"])
         self.assertLessEqual(max(map(width_of, lines)), WIDTH)
-        self.assertTrue(lines[1].endswith("  123456"))
+        self.assertTrue(lines[1].endswith("   12345"))
 
     def test_where_all_are_wide_they_stand_closer_and_the_widest_give_way_alike(self) -> None:
-        lines = lines_of([text("a"), text("b"), figure("c")], ["x" * 48, "y" * 60, "9" * 20])
+        lines = self.lines([doc.Column("a"), doc.Column("b"), doc.number("c")], ["x" * 48, "y" * 60, "9" * 20])
         self.assertLessEqual(max(map(width_of, lines)), WIDTH)
         self.assertEqual([len(cell) for cell in lines[1].split()], [38, 38, 20])
 
     def test_colour_goes_around_the_padded_cell(self) -> None:
         paint = Paint(True)
-        rows = [[TextCell(state, partial(paint.toned, tone=tone)), TextCell(number)] for state, tone, number in (
+        rows: list[list[Painted]] = [[(state, partial(paint.toned, tone=tone)), (number, str)] for state, tone,
+                                     number in (
             ("flaky", Tone.FLAKY, "1"), ("stable pass", Tone.PASS, "2"))]
-        lines = table([text("state"), figure("n")], rows)
+        lines = table([doc.Column("state"), doc.number("n")], rows)
         self.assertIn("\x1b[33mflaky      \x1b[0m  1", lines[1])
         self.assertIn("\x1b[32mstable pass\x1b[0m  2", lines[2])
-
-    def test_two_texts_stand_beside_each_other(self) -> None:
-        self.assertEqual(beside(["one", "two"], ["1"], "  "), [f"  {'one':<47} | 1", f"  {'two':<47} |"])
 
 
 class Painting(unittest.TestCase):

@@ -29,7 +29,7 @@ def banner(text: str, details: Sequence[str] = (), command: Sequence[str] = (), 
     more = len(details) - MOST_DETAILS
     lines = [*(shown_line(one, LONGEST_LINE) for one in details[:MOST_DETAILS]), *([f"and {more} more"] * (more > 0))]
     blocks: list[doc.Block] = [doc.Bullets(lines)] if lines else []
-    blocks += [doc.CommandLine(str(Command(PROG, tuple(command))))] if command else []
+    blocks += [doc.command(str(Command(PROG, tuple(command))))] if command else []
     return doc.Callout(tone, title[:1].upper() + title[1:], blocks)
 
 

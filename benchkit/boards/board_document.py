@@ -100,7 +100,7 @@ def verification_blocks(verification: Verification) -> Iterator[doc.Block]:
         yield doc.Bullets([*(shown_line(str(one), LONGEST_LINE) for one in verification.violations),
                            *([f"and {more} more"] if more else [])])
     if not verification.is_consistent:
-        yield doc.CommandLine(verification.mend, "")
+        yield doc.command(verification.mend, "")
     if verification.exposed_count:
         yield doc.words(verification.exposed_line)
         yield doc.Bullets([shown_line(str(one), LONGEST_LINE) for one in verification.exposed])

@@ -1,25 +1,22 @@
 """A document as one self-contained page: piece by piece, every detail, charts drawn, long parts folded."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache, singledispatch
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial, singledispatch
 from itertools import chain, islice
 
-from benchkit.basics.texts import shown_line
 from benchkit.pages import page
 from benchkit.pages.curve_charts import CurveChart, DistributionChart, curve_chart, distribution_chart
 from benchkit.pages.html import Child, Html, breakable, element, joined, stream, whole
 from benchkit.pages.parts import SIGNS, badge, mark, stacked_bar
 from benchkit.pages.row_charts import DrawnBar, RowTitles, TimelineChart, bar_chart, difference_chart, timeline_chart
 from benchkit.render import document as doc
-from benchkit.render.reading import cut_rows, made, plain, spans_of
+from benchkit.render.reading import counted, made, plain, spans_of
 
-LONGEST_COMMAND = 1000
 SCROLLS_FROM = 2000
 """Texts of more characters than this may need a box of their own to scroll in, which the keyboard must reach."""
 LONG_VALUE = 8
 """Headline figures of more characters, such as ranges, are written smaller."""
-_CLASSES = {doc.Kind.WORD: "short", doc.Kind.NUMBER: "number"}
 
 
 def as_html(document: doc.Document) -> Iterator[str]:
@@ -82,7 +79,7 @@ def _body(section: doc.Section, level: int) -> Iterator[Html]:
 
 
 @singledispatch
-def block_html(block: doc.Block, level: int) -> Iterator[Html]:
+def block_html(block: doc.Block, level: int) -> Iterable[Html]:
     """A block as HTML, piece by piece; `level` is that of a title in it."""
     raise TypeError(type(block).__name__)
 
@@ -98,23 +95,21 @@ def _headed(block: doc.Section, level: int) -> Iterator[Html]:
 
 
 @block_html.register
-def _heading(block: doc.Heading, level: int) -> Iterator[Html]:
-    yield element(f"h{min(level, 6)}", line(block.title))
+def _paragraph(block: doc.Paragraph, level: int) -> Iterable[Html]:
+    if block.unbroken:
+        return [element("p", *(element("code", one.line) if isinstance(one, doc.Code) else _span(one)
+                               for one in spans_of(block.spans)))]
+    return [element("p", line(block.spans), class_="quiet" if block.quiet else None)]
 
 
 @block_html.register
-def _paragraph(block: doc.Paragraph, level: int) -> Iterator[Html]:
-    yield element("p", line(block.spans), class_="quiet" if block.quiet else None)
-
-
-@block_html.register
-def _facts(block: doc.Facts, level: int) -> Iterator[Html]:
+def _facts(block: doc.Facts, level: int) -> Iterable[Html]:
     pairs = (joined(element("dt", label), element("dd", line(spans))) for label, spans in made(block.pairs))
-    yield element("dl", *pairs, class_="facts")
+    return [element("dl", *pairs, class_="facts")]
 
 
 @block_html.register
-def _figures(block: doc.Figures, level: int) -> Iterator[Html]:
+def _figures(block: doc.Figures, level: int) -> Iterable[Html]:
     figures = []
     for one in block.items:
         # a range stays on one line where there is room for it
@@ -122,55 +117,76 @@ def _figures(block: doc.Figures, level: int) -> Iterator[Html]:
                         class_="value long" if len(one.value) > LONG_VALUE else "value")
         below = element("dd", one.below, class_="detail") if one.below else None
         figures.append(element("div", element("dt", one.name), value, below, class_=f"figure {one.tone}"))
-    yield element("dl", *figures, class_="figures")
+    return [element("dl", *figures, class_="figures")]
 
 
 @block_html.register
 def _table(block: doc.Table, level: int) -> Iterator[Html]:
-    rows, total = cut_rows(block.rows, block.cut)
-    few = total if block.cut.few is None else block.cut.few
-    first = _rows(block, block.caption, islice(rows, few))
-    yield from _folded(block.caption, first) if block.detail is doc.ALL else first
-    if total > few:
-        more = block.cut.folded(total)
-        rest = _rows(block, f"{block.caption}, continued", islice(rows, more))
-        yield from _continued(block.cut, rest, more, total - few - more)
+    return _cut(partial(_rows, block), block.rows, block.caption, block.cut, block.detail is doc.ALL)
 
 
 def _rows(table: doc.Table, caption: str, rows: Iterable[Sequence[doc.Cell]]) -> Iterator[Html]:
     """A table, row by row, in a box of its own: on a narrow screen it scrolls there, never the page."""
-    classes = [_CLASSES.get(column.kind) for column in table.columns]
-    titles = [element("th", breakable(f"{column.group} {plain(column.title)}".strip()), scope="col", class_=class_,
-                      title=column.hint or None) for column, class_ in zip(table.columns, classes, strict=True)]
+    titles = [element("th", breakable(f"{one.group} {plain(one.title)}".strip()), scope="col", class_=one.kind or None,
+                      title=one.hint or None) for one in table.columns]
     head = joined(element("caption", caption), element("thead", element("tr", *titles)))
-    inner = stream("table", chain([head], stream("tbody", (_row(classes, row) for row in rows))),
+    inner = stream("table", chain([head], stream("tbody", (_row(table.columns, row) for row in rows))),
                    class_=table.look or None)
     return stream("div", inner, class_="scroll", role="region", aria_label=caption, tabindex=0)
 
 
-def _row(classes: Sequence[str | None], cells: Sequence[doc.Cell]) -> Html:
-    shown = [cell if isinstance(cell, str) else line(cell) for cell in cells]
-    first, *others = [element("td" if place else "th", cell, scope=None if place else "row", class_=class_)
-                      for place, (class_, cell) in enumerate(zip(classes, shown, strict=True))]
-    return joined(element("tr", first, *others), "\n")
+def _row(columns: Sequence[doc.Column], cells: Sequence[doc.Cell]) -> Html:
+    shown = [element("td" if place else "th", cell if isinstance(cell, str) else line(cell),
+                     scope=None if place else "row", class_=column.kind or None)
+             for place, (column, cell) in enumerate(zip(columns, cells, strict=True))]
+    return joined(element("tr", *shown), "\n")
 
 
 @block_html.register
 def _chart(block: doc.Chart, level: int) -> Iterator[Html]:
-    yield from _drawn(block.data)
+    match block.data:
+        case doc.Bars() as data:
+            yield from _cut(partial(_bars, data), data.rows, data.caption, data.cut)
+        case CurveChart() as data:
+            yield curve_chart(data)
+        case DistributionChart() as data:
+            yield distribution_chart(data)
+        case TimelineChart() as data:
+            yield from timeline_chart(data)
     if block.sentence:
         yield _quiet(line(block.sentence))
 
 
+def _bars(data: doc.Bars, caption: str, rows: Iterable[doc.Bar]) -> Iterator[Html]:
+    titles = RowTitles(caption, data.label, data.axis, data.note)
+    bars = (DrawnBar(line(one.label), one.value, one.low, one.high, line(one.note), one.tone, one.least, one.most)
+            for one in rows)
+    return difference_chart(titles, list(bars)) if data.is_signed else bar_chart(titles, bars)
+
+
+def _cut(write: Callable[[str, Iterable[doc.Item]], Iterator[Html]], things: doc.Many[doc.Item], caption: str,
+         cut: doc.Cut, is_folded: bool = False) -> Iterator[Html]:
+    """The first rows of a table or a chart, the others in a fold, and how many are not shown."""
+    rows, total = counted(things, cut)
+    few, most = (total if limit is None else min(limit, total) for limit in (cut.few, cut.most))
+    first = write(caption, islice(rows, few))
+    yield from _folded(caption, first) if is_folded else first
+    left = total - max(few, most)
+    told = [_quiet(f"And {cut.more(left)}, not shown.")] if left else []
+    if most > few:
+        rest = write(f"{caption}, continued", islice(rows, most - few))
+        yield from _folded(cut.more(most - few), chain(rest, told))
+    else:
+        yield from told
+
+
 @block_html.register
-def _callout(block: doc.Callout, level: int) -> Iterator[Html]:
+def _callout(block: doc.Callout, level: int) -> Iterable[Html]:
     sign = element("span", SIGNS.get(block.tone, "!"), class_="sign", aria_hidden="true")
     title, body, class_ = plain(block.title), blocks_html(block.blocks, level), f"callout {block.tone}"
-    if block.folded:
-        yield element("details", element("summary", sign, title, class_="callout-title"), *body, class_=class_)
-    else:
-        yield element("div", element("p", sign, title, class_="callout-title"), *body, class_=class_, role="note",
-                      aria_label=title)
+    name, head, label = ("details", "summary", {}) if block.folded else (
+        "div", "p", {"role": "note", "aria_label": title})
+    return [element(name, element(head, sign, title, class_="callout-title"), *body, class_=class_, **label)]
 
 
 @block_html.register
@@ -181,14 +197,13 @@ def _bullets(block: doc.Bullets, level: int) -> Iterator[Html]:
 
 
 @block_html.register
-def _fold(block: doc.Fold, level: int) -> Iterator[Html]:
-    pieces = _folded(line(block.title), blocks_html(block.blocks, level), block.anchor, block.is_open)
-    # blocks that are held anyway make one piece: many pieces cost more, since all that they stand in hands them on
-    yield from pieces if callable(block.blocks) else [whole(pieces)]
+def _fold(block: doc.Fold, level: int) -> Iterable[Html]:
+    # one piece, such as a case with its texts: many pieces cost more, since all that they stand in hands them on
+    return [whole(_folded(line(block.title), blocks_html(block.blocks, level), block.anchor, block.is_open))]
 
 
 @block_html.register
-def _verbatim(block: doc.Verbatim, level: int) -> Iterator[Html]:
+def _verbatim(block: doc.Verbatim, level: int) -> Iterable[Html]:
     kept, told = block.beginning
     start, end = block.strong
     # a parser drops the first line end behind <pre>, so that a text which begins with one needs another
@@ -196,59 +211,16 @@ def _verbatim(block: doc.Verbatim, level: int) -> Iterator[Html]:
     strong = element("mark", kept[start:end]) if end > start else None
     shown = element("pre", first, kept[:start], strong, kept[max(start, end):],
                     tabindex=0 if len(kept) > SCROLLS_FROM else None)
-    yield element("div", element("p", line(block.title), class_="text-title") if block.title else None,
-                  shown if kept else _quiet("(empty)"), _quiet(told) if told else None, class_="text")
+    return [element("div", element("p", line(block.title), class_="text-title") if block.title else None,
+                    shown if kept else _quiet("(empty)"), _quiet(told) if told else None, class_="text")]
 
 
 @block_html.register
-def _command(block: doc.CommandLine, level: int) -> Iterator[Html]:
-    yield element("p", f"{block.before} ", element("code", shown_line(block.line, LONGEST_COMMAND)))
-
-
-@block_html.register
-def _beside(block: doc.Beside, level: int) -> Iterator[Html]:
-    yield from stream("div", (element("div", *block_html(one, level)) for one in block.blocks),
-                      class_="side-by-side")
+def _beside(block: doc.Beside, level: int) -> Iterable[Html]:
+    return [element("div", *(element("div", *block_html(one, level)) for one in block.blocks), class_="side-by-side")]
 
 
 def _folded(title: Child, body: Iterable[Html], anchor: str = "", is_open: bool = False) -> Iterator[Html]:
     """A fold, piece by piece. Its anchor stands inside: browsers open what hides the target of a link."""
     inner = stream("div", body, class_="folded", id=anchor or None)
     yield from stream("details", chain([element("summary", title)], inner), open=is_open)
-
-
-def _continued(cut: doc.Cut, rest: Iterable[Html], more: int, left: int) -> Iterator[Html]:
-    told = _quiet(f"And {cut.more(left)}, not shown.") if left else Html()
-    if more:
-        yield from _folded(cut.more(more), chain(rest, [told]))
-    elif left:
-        yield told
-
-
-def _drawn(data: doc.Bars | CurveChart | DistributionChart | TimelineChart) -> Iterator[Html]:
-    match data:
-        case doc.Bars():
-            yield from _bars(data)
-        case CurveChart():
-            yield curve_chart(data)
-        case DistributionChart():
-            yield distribution_chart(data)
-        case TimelineChart():
-            yield from timeline_chart(data)
-
-
-def _bars(data: doc.Bars) -> Iterator[Html]:
-    rows, total = cut_rows(data.rows, data.cut)
-    few = total if data.cut.few is None else data.cut.few
-    yield from _row_chart(data, data.caption, islice(rows, few))
-    if total > few:
-        more = data.cut.folded(total)
-        rest = _row_chart(data, f"{data.caption}, continued", islice(rows, more))
-        yield from _continued(data.cut, rest, more, total - few - more)
-
-
-def _row_chart(data: doc.Bars, caption: str, rows: Iterable[doc.Bar]) -> Iterator[Html]:
-    titles = RowTitles(caption, data.label, data.axis, data.note)
-    bars = (DrawnBar(line(one.label), one.value, one.low, one.high, line(one.note), one.tone, one.least, one.most)
-            for one in rows)
-    return difference_chart(titles, list(bars)) if data.is_signed else bar_chart(titles, bars)

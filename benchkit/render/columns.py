@@ -4,13 +4,14 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from typing import TypeAlias
 
 from benchkit.basics.texts import shown, shown_line
 from benchkit.pages.parts import Tone
+from benchkit.render import document as doc
+from benchkit.render.reading import plain
 
 _CODES = {Tone.PASS: "32", Tone.FAIL: "31", Tone.INCOMPLETE: "33", Tone.FLAKY: "33", Tone.ABSENT: "33"}
-_STRONG = "1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,38 +26,19 @@ class Paint:
 
     def strong(self, text: str) -> str:
         """A title."""
-        return self._around(text, _STRONG)
+        return self._around(text, "1")
 
     def _around(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.is_on and code and text else text
 
 
 NO_PAINT = Paint()
-
-
+Painted: TypeAlias = tuple[str, Callable[[str], str]]
+"""A text, and what puts colour around it once it is padded."""
 WIDTH = 100
 INDENT = "  "
 GAP = "  "
 LEAST_FLEXIBLE, LEAST = 8, 4
-BETWEEN = " | "
-
-
-@dataclass(frozen=True, slots=True)
-class TextColumn:
-    """A column: its title, whether its cells stand to the right, and whether it may be cut where space is short."""
-
-    title: str
-    right: bool = False
-    flexible: bool = False
-    group: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TextCell:
-    """A text, and what puts colour around it once it is padded."""
-
-    text: str
-    paint: Callable[[str], str] = str
 
 
 def width_of(text: str) -> int:
@@ -126,34 +108,32 @@ def quoted(text: str, indent: str, width: int = WIDTH) -> list[str]:
     return [indent + piece for line in lines for piece in folded(line, width - width_of(indent), at_blanks=True)]
 
 
-def table(columns: Sequence[TextColumn], rows: Iterable[Sequence[TextCell]], indent: str = INDENT) -> list[str]:
+def table(columns: Sequence[doc.Column], rows: Iterable[Sequence[Painted]], indent: str = INDENT) -> list[str]:
     """Aligned lines, titles first; at most WIDTH columns wide if the columns that do not give way fit it.
 
     Where they do not, columns stand one blank apart rather than two.
     """
-    cells = [[TextCell(clipped(cell.text, WIDTH), cell.paint) for cell in row] for row in rows]
-    widths = [max([width_of(column.title), *(width_of(row[place].text) for row in cells)])
-              for place, column in enumerate(columns)]
+    titles: list[Painted] = [(plain(one.title), str) for one in columns]
+    cells = [[(clipped(text, WIDTH), paint) for text, paint in row] for row in rows]
+    widths = [max(width_of(text) for text, _ in column) for column in zip(titles, *cells, strict=True)]
     gap = _give_way(columns, widths, WIDTH - len(indent))
-    titles = [TextCell(column.title) for column in columns]
-    lines = [gap.join(_padded(row, columns, widths)) for row in [titles, *cells]]
-    groups = [clipped(line, WIDTH - len(indent)) for line in _groups(columns, widths, gap)]
-    return [(indent + line).rstrip() for line in [*groups, *lines]]
+    lines = [gap.join(_padded(row, columns, widths)) for row in (titles, *cells)]
+    return [(indent + line).rstrip() for line in (*_groups(columns, widths, gap, WIDTH - len(indent)), *lines)]
 
 
-def _groups(columns: Sequence[TextColumn], widths: Sequence[int], gap: str) -> list[str]:
+def _groups(columns: Sequence[doc.Column], widths: Sequence[int], gap: str, room: int) -> list[str]:
     """The line above the titles: the words of each group where its first column begins; none without groups."""
     line, before, at = "", "", 0
     for column, width in zip(columns, widths, strict=True):
         if column.group and column.group != before:
             # to the right stands a title, not its column
-            start = at + (width - width_of(column.title) if column.right else 0)
+            start = at + (width - width_of(plain(column.title)) if column.kind is doc.Kind.NUMBER else 0)
             line = line.ljust(start) + column.group
         before, at = column.group, at + width + len(gap)
-    return [line] if line else []
+    return [clipped(line, room)] if line else []
 
 
-def _give_way(columns: Sequence[TextColumn], widths: list[int], room: int) -> str:
+def _give_way(columns: Sequence[doc.Column], widths: list[int], room: int) -> str:
     """Makes columns narrower until they fit, those that are flexible first; what stands between two of them then."""
     gaps, flexible = len(columns) - 1, [place for place, column in enumerate(columns) if column.flexible]
     _narrow(widths, flexible, LEAST_FLEXIBLE, room - gaps * len(GAP))
@@ -173,20 +153,8 @@ def _narrow(widths: list[int], places: Collection[int], least: int, room: int) -
         widths[widest] -= 1
 
 
-def _padded(cells: Sequence[TextCell], columns: Sequence[TextColumn], widths: Sequence[int]) -> Iterator[str]:
-    for cell, column, width in zip(cells, columns, widths, strict=True):
-        text = clipped(cell.text, width)
-        space = " " * (width - width_of(text))
-        yield cell.paint(space + text if column.right else text + space)
-
-
-def beside(left: Sequence[str], right: Sequence[str], indent: str) -> list[str]:
-    """Two texts next to each other; their lines are at most half_of(indent) wide."""
-    half = half_of(indent)
-    return [(indent + one + " " * (half - width_of(one)) + BETWEEN + other).rstrip()
-            for one, other in zip_longest(left, right, fillvalue="")]
-
-
-def half_of(indent: str) -> int:
-    """How wide a line of two texts beside each other may be."""
-    return (WIDTH - len(indent) - len(BETWEEN)) // 2
+def _padded(cells: Sequence[Painted], columns: Sequence[doc.Column], widths: Sequence[int]) -> Iterator[str]:
+    for (text, paint), column, width in zip(cells, columns, widths, strict=True):
+        shown = clipped(text, width)
+        space = " " * (width - width_of(shown))
+        yield paint(space + shown if column.kind is doc.Kind.NUMBER else shown + space)

@@ -1,14 +1,12 @@
 """A report or a board as blocks: what it says, without any format.
 
-Each string here is a text: a renderer escapes all of them, so a section never does. Own words and figures are plain
-strings; what strangers wrote (names, ids, messages, outputs) is `Code` or `Verbatim`, so that it is seen to be theirs.
-Blocks, rows and bars may be given as a function that makes them: then they are made when they are written, one after
-the other, and again where a renderer reads them twice.
+Each string is a text: renderers escape all of them, so a section never does. What strangers wrote (names, ids,
+messages, outputs) is `Code` or `Verbatim`, so that it is seen to be theirs.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import TypeAlias, TypeVar
 
@@ -19,14 +17,11 @@ from benchkit.pages.row_charts import TimelineChart
 
 Item = TypeVar("Item")
 Many: TypeAlias = Sequence[Item] | Callable[[], Iterable[Item]]
-"""Several things, or the function that makes them one after the other."""
+"""Several things, or the function that makes them one after the other, anew for each reading."""
 
 
 class Detail(IntEnum):
-    """How much a reader must want to know to be shown something.
-
-    Text shows LEAD, and everything when asked; Markdown LEAD and MORE; HTML everything, tables of ALL folded.
-    """
+    """Who is shown it: text shows LEAD, or all when asked; Markdown also MORE; HTML all, tables of ALL folded."""
 
     LEAD = 0
     MORE = 1
@@ -109,18 +104,12 @@ Blocks: TypeAlias = Many[Block]
 
 
 @dataclass(frozen=True, slots=True)
-class Heading(Block):
-    """A title without an anchor, one level below the section it stands in."""
-
-    title: Spans
-
-
-@dataclass(frozen=True, slots=True)
 class Paragraph(Block):
-    """A sentence or several. A `quiet` one explains what stands beside it."""
+    """A sentence or several. A `quiet` one explains what stands beside it; an `unbroken` one stays on its line."""
 
     spans: Spans
     quiet: bool = False
+    unbroken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,23 +137,22 @@ class Figures(Block):
 
 
 class Kind(StrEnum):
-    """What the cells of a column are, which says how they stand."""
+    """What the cells of a column are: texts, words that are not folded, or figures, which stand to the right.
 
-    TEXT = "text"
-    WORD = "word"
-    """A short text that is not folded."""
+    The value is their class in the style sheet of pages.
+    """
+
+    TEXT = ""
+    WORD = "short"
     NUMBER = "number"
-    """Counts, rates, intervals: to the right."""
-    MARKS = "marks"
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of a table.
 
-    A `flexible` one is cut where the line has no room for all of it. Neighbours of the same `group` have its words
-    above their titles. `hint` is a longer title. One of more `detail` is left out of text, where
-    lines are short, and of Markdown where that much is not shown.
+    A `flexible` one is cut where the line has no room. Neighbours of the same `group` have its words above their
+    titles. `hint` is a longer title. Text, where lines are short, leaves out all that are not LEAD.
     """
 
     title: str | Code
@@ -179,8 +167,7 @@ class Column:
 class Cut:
     """How much of a long list is shown: `few` at first, the others in a fold; at most `most` at all; None is all.
 
-    `what` is the name of one, so that it can be said how many more there are; `total` is how many there are, where the
-    list is made by a function.
+    `what` is the name of one; `total` is how many there are, where the list is made by a function.
     """
 
     few: int | None = None
@@ -192,18 +179,12 @@ class Cut:
         """`12 more cases`."""
         return count_of(count, f"more {self.what}")
 
-    def folded(self, total: int) -> int:
-        """How many of a list of `total` stand in the fold."""
-        few, most = (total if limit is None else min(limit, total) for limit in (self.few, self.most))
-        return max(most - few, 0)
-
 
 @dataclass(frozen=True, slots=True)
 class Table(Block):
     """Rows of one cell for each column, in the order they are to be shown; the first cell names its row.
 
-    Formats of plain text leave the caption out unless it `is_titled`. `look` is a name that the style sheet of pages
-    knows.
+    Formats of plain text leave the caption out unless it `is_titled`. `look` is a name in the style sheet of pages.
     """
 
     caption: str
@@ -297,22 +278,13 @@ class Verbatim(Block):
     @property
     def beginning(self) -> tuple[str, str]:
         """What is shown of the text, and the sentence that says so if it is not all."""
-        lines = self.text if self.most_lines is None else "\n".join(
-            self.text.split("\n", self.most_lines)[:self.most_lines])
+        lines = "\n".join(self.text.split("\n")[:self.most_lines])
         kept = lines[:self.most_characters]
         if len(kept) == len(self.text):
             return kept, ""
         if len(kept) == len(lines):
             return kept, f"The first {self.most_lines:,} of {self.text.count(chr(10)) + 1:,} lines."
         return kept, f"The first {self.most_characters:,} of {len(self.text):,} characters."
-
-
-@dataclass(frozen=True, slots=True)
-class CommandLine(Block):
-    """What to type, behind a word or two; text never breaks its line, so that it can be copied."""
-
-    line: str
-    before: str = "Run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,11 +296,9 @@ class Beside(Block):
 
 @dataclass(frozen=True, slots=True)
 class Section(Block):
-    """A part with a title, which links lead to by its anchor (letters, digits, hyphens). Nothing is shown of one that
-    is empty.
+    """A part with a title, which links lead to by its anchor (letters, digits, hyphens); nothing for an empty one.
 
-    `is_part`: one of several that are alike, such as a run among runs or a pair among pairs. Where a format is short of
-    space, later ones of these are told with LEAD alone.
+    `is_part`: one of several alike, such as runs: where space is short, later ones are told with LEAD alone.
     """
 
     anchor: str
@@ -370,11 +340,11 @@ def quiet(*spans: Span, detail: Detail = LEAD) -> Paragraph:
     return Paragraph(spans, True, detail=detail)
 
 
+def command(line: str, before: str = "Run ") -> Paragraph:
+    """What to type, behind a word or two, so that it can be copied."""
+    return Paragraph((before, Code(line, 1000)), unbroken=True)
+
+
 def listed(spans: Iterable[Span], between: str = ", ") -> tuple[Span, ...]:
     """Spans with a separator between them."""
     return tuple(one for number, span in enumerate(spans) for one in ((between, span) if number else (span,)))
-
-
-def with_detail(block: Block, detail: Detail) -> Block:
-    """The same block for readers who want to know that much."""
-    return replace(block, detail=detail)

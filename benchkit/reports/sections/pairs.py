@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
@@ -69,7 +70,7 @@ def pair_blocks(side: SideBySide, pair: Pair, case_anchor: CaseAnchor = nowhere,
     least = doc.LEAD if side.tests <= MOST_IN_FULL else doc.MORE
     for block in (*number_blocks(side, pair, found), *warning_blocks(found.warnings),
                   *_changed(pair, found, case_anchor), *_unchanged(pair, found, case_anchor, most_tied)):
-        yield doc.with_detail(block, max(block.detail, least))
+        yield replace(block, detail=max(block.detail, least))
 
 
 def _changed(pair: Pair, found: Comparison, case_anchor: CaseAnchor) -> Iterator[doc.Block]:
