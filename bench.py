@@ -140,7 +140,7 @@ def merge(options: argparse.Namespace) -> int:
     from benchkit.basics.command import Command
     from benchkit.running.shards import log_path
     from benchkit.running.summary import merged_text
-    from benchkit.tasks.modules import strangers_in
+    from benchkit.systems.loading import strangers_in
     from benchkit.trial_log.merging import merge_logs
     out = log_path(options.log, "", None)
     merged = merge_logs([cli.path(name) for name in options.merge], out, options.accept_damage)
@@ -173,7 +173,7 @@ def record(options: argparse.Namespace) -> int:
     from benchkit.running.shards import AUTO, log_path, refuse_part_of_array, shard_of, shards_beside
     from benchkit.running.summary import dry_run_text
     from benchkit.running.workload import wanted_plan
-    from benchkit.tasks.modules import refuse_strangers
+    from benchkit.systems.loading import refuse_strangers
     from benchkit.tasks.task import load_task
     context = cli.run_context(options, is_quiet=options.quiet)
     shard = None if options.shard is None else shard_of(options.shard, os.environ)

@@ -123,7 +123,7 @@ def replayed(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
     from benchkit.basics.clock import Clock
     from benchkit.basics.command import shell_word
     from benchkit.recordings.replay import REPLAY, Circumstances, fitted, judge_recording, recording_from, reference_of
-    from benchkit.tasks.modules import refuse_strangers
+    from benchkit.systems.loading import refuse_strangers
     from benchkit.tasks.task import in_split, read_cases
     reference, has_cases = reference_of(options.system.removeprefix(REPLAY)), options.cases != cli.DEFAULT_CASES
     recording = recording_from(reference)
@@ -232,7 +232,7 @@ def check_task(options: argparse.Namespace) -> int:
     from benchkit.basics.errors import Unusable
     from benchkit.basics.texts import count_of
     from benchkit.systems.baselines import GENERIC
-    from benchkit.tasks.judging import problems_of, summary_of, summary_text
+    from benchkit.tasks.judging import problems_of, summary_text
     from benchkit.tasks.task import read_cases
     cases, task = read_cases(cli.path(options.cases)), task_of(options)
     problems = list(problems_of(task, cases))
@@ -242,7 +242,7 @@ def check_task(options: argparse.Namespace) -> int:
         more = f", of which {MOST_PROBLEMS} are shown" if len(problems) > MOST_PROBLEMS else ""
         raise Unusable(f"{count_of(len(problems), 'problem')} in {options.cases} and {task.module}{more}; nothing was "
                        "changed")
-    cli.put(summary_text(task, summary_of(task, cases), options.cases, tuple(GENERIC)) + "\n")
+    cli.put(summary_text(task, cases, options.cases, tuple(GENERIC)) + "\n")
     return cli.DONE
 
 

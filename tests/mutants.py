@@ -75,7 +75,7 @@ MUTANTS = (
     Mutant("findings rest on the judged trials alone", "benchkit/reports/comparison.py",
            "p_worst=worst_paired_p(counts) if is_incomplete else p,", "p_worst=p,",
            ("tests.test_reports_comparison.AgainstReferenceValues", "tests.test_benchmarks_false_findings")),
-    Mutant("a reply that the server broke off counts as an answer", "benchkit/network/openai_replies.py",
+    Mutant("a reply that the server broke off counts as an answer", "benchkit/network/openai_protocol.py",
            "        if self._finish.casefold() not in _ENDS:\n", "        if not self._finish:\n",
            ("tests.test_network_openai_replies", "tests.test_command_openai_situations")),
     Mutant("truths are looked for in the trials alone that a board samples", "benchkit/boards/trace_check.py",

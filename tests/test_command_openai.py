@@ -73,7 +73,7 @@ class OpenAIWorkflow(Workflow):
 
     def test_a_log_that_a_mere_fingerprint_pinned_is_refused_with_what_differs(self) -> None:
         self.server.fingerprint = "fp_1"
-        with mock.patch("benchkit.systems.openai.pins", return_value=True):
+        with mock.patch("benchkit.network.openai_protocol.pins", return_value=True):
             self.type(self.bench("--limit 1"))
         told = self.type(self.bench())
         self.assertEqual((told.code, len(told.stderr.splitlines())), (2, 2), told)

@@ -18,7 +18,7 @@ from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.errors import EnvironmentFailure, Interrupted
 from benchkit.network.address import address_of
 from benchkit.network.http_client import Call, Client, Ending, Response
-from benchkit.network.probe import version_of
+from benchkit.network.ollama_protocol import version_of
 from tests import fake_ollama
 from tests.commands import HANGS_S, LATE_S
 from tests.fake_ollama import FakeOllama, Handler, Seen

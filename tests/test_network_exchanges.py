@@ -9,11 +9,10 @@ from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.errors import KitError, TrialError
 from benchkit.basics.values import Reply, Request, Usage
 from benchkit.network.address import address_of
-from benchkit.network.http_client import Call, Client
-from benchkit.network.ollama_replies import CHAT
-from benchkit.network.openai_replies import Completions, Signature
-from benchkit.network.probe import InstalledModels, NoAnswer, find_served, running, version_of
-from benchkit.network.retry import ask
+from benchkit.network.http_client import Call, Client, NoAnswer
+from benchkit.network.ollama_protocol import ChatParser, InstalledModels, find_served, running, version_of
+from benchkit.network.openai_protocol import Completions, Signature
+from benchkit.network.replies import ask
 from tests.fake_ollama import EXCHANGES, FakeOllama, played, recorded
 from tests.fake_openai import CHAT as COMPLETION
 from tests.fake_openai import FakeOpenAI
@@ -118,7 +117,7 @@ class RecordedExchanges(unittest.TestCase):
     def outcome(self, name: str, number: int = 0, limit_s: float = 5.0) -> Reply | TrialError:
         self.server.paths["/api/chat"] = played(name, number)
         try:
-            return ask(self.client, CHAT, Call("POST", "/api/chat", b"{}"), time.monotonic() + limit_s)
+            return ask(self.client, ChatParser, Call("POST", "/api/chat", b"{}"), time.monotonic() + limit_s)
         except TrialError as error:
             return error
 
@@ -165,7 +164,7 @@ class RecordedExchanges(unittest.TestCase):
         self.assertEqual(served.digest, "2c444dd5ea3d4fb98fde0660ea7f3b682f2b643e94b1e7d16a55f0b81a3508ff")
         found = running(self.client, "qwen2.5-coder:0.5b", soon)
         assert found is not None
-        self.assertEqual((found.context_length, found.details["quantization_level"]), (4096, "Q4_K_M"))
+        self.assertEqual((found[0], found[1]["quantization_level"]), (4096, "Q4_K_M"))
         self.server.paths["/api/ps"] = played("ps_idle")
         self.assertIsNone(running(self.client, "qwen2.5-coder:0.5b", soon))
 
@@ -191,14 +190,14 @@ class RecordedCompletions(unittest.TestCase):
     def asked(self, name: str) -> Reply:
         self.server.paths[COMPLETION] = played(name)
         client = Client(address_of(self.server.host, "--host"), Clock(), StopRequest())
-        return ask(client, self.completions.dialect, Call("POST", COMPLETION, b"{}"), time.monotonic() + 5)
+        return ask(client, self.completions.new_parser, Call("POST", COMPLETION, b"{}"), time.monotonic() + 5)
 
     def test_a_whole_one_is_a_reply_and_signed(self) -> None:
         for name, (output, finish, usage) in COMPLETIONS.items():
             with self.subTest(name):
                 reply = self.asked(name)
                 self.assertEqual((reply.output, reply.finish, reply.usage), (output, finish, usage))
-                self.assertEqual(self.completions.signature, SIGNED)
+                self.assertEqual(self.completions.latest.signature, SIGNED)
                 self.assertGreaterEqual(reply.latency_s or 0.0, reply.timings.first_token_s or 9.9)
 
     def test_any_other_is_an_error(self) -> None:

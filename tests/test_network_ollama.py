@@ -18,7 +18,8 @@ from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.errors import EnvironmentFailure, Interrupted, TrialError, Unusable
 from benchkit.basics.json_text import canonical
 from benchkit.basics.values import JSON, Reply, Request
-from benchkit.network.probe import full_tag
+from benchkit.network.ollama_protocol import full_tag
+from benchkit.systems import server_session
 from benchkit.systems.ollama import FIXED, OllamaModel, OllamaSystem
 from benchkit.systems.system import SystemOptions
 from tests import fake_ollama
@@ -230,6 +231,7 @@ class Warming(WithServer):
         system.open()
         start, hurry = time.monotonic(), 600.0
         self.server.paths["/api/chat"] = fake_ollama.silent()
+        self.enterContext(mock.patch.object(server_session, "TICK_S", 0.01))
         with self.assertRaisesRegex(EnvironmentFailure, "could not be loaded: no whole reply within the time limit"):
             system.warm()
         self.assertLess(time.monotonic() - start, LATE_S)
@@ -382,7 +384,7 @@ class Answering(WithServer):
 class StillTheSameModel(WithServer):
     def test_a_list_of_models_that_says_the_same_is_not_read_again_and_one_that_says_another_thing_is(self) -> None:
         system = self.opened()
-        with mock.patch("benchkit.network.probe.parse", side_effect=AssertionError):
+        with mock.patch("benchkit.network.http_client.parse", side_effect=AssertionError):
             system.answer(self.request())
         self.server.models["other:1b"] = OTHER
         system.answer(self.request())

@@ -8,7 +8,8 @@ from typing import Any
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import Reply, Timings, Usage
 from benchkit.network.http_client import Ending, Response
-from benchkit.network.ollama_replies import CHAT, ChatParser
+from benchkit.network.ollama_protocol import ChatParser
+from benchkit.network.replies import too_long_message
 
 DONE = {"message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"}
 
@@ -139,7 +140,8 @@ class TooLongPrompts(unittest.TestCase):
         for body, words in {
                 '{"error":"{\\"error\\":{\\"type\\":\\"exceed_context_size_error\\",\\"n_prompt_tokens\\":1465,'
                 '\\"n_ctx\\":256}}"}': "the prompt has 1465 tokens, the context 256 (option num_ctx)",
-                '{"error":"the input length exceeds the context length"}': "the prompt is longer than the context",
+                '{"error":"the input length exceeds the context length"}':
+                    "the prompt is longer than the context (option num_ctx)",
         }.items():
-            self.assertIn(words, CHAT.too_long(Response(Ending.WHOLE, 400, body.encode())) or "")
-        self.assertIsNone(CHAT.too_long(Response(Ending.WHOLE, 400, b'{"error":"model is required"}')))
+            self.assertEqual(words, too_long_message(body, ChatParser.setting))
+        self.assertIsNone(too_long_message('{"error":"model is required"}'))

@@ -7,10 +7,10 @@ from unittest import mock
 
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import Reply, Timings, Usage
-from benchkit.network import openai_replies
+from benchkit.network import openai_protocol
 from benchkit.network.http_client import Ending, Response
-from benchkit.network.openai_replies import CompletionParser, Completions, EventStream, Signature
-from benchkit.network.replies import object_of
+from benchkit.network.openai_protocol import CompletionParser, Completions, EventStream, Signature
+from benchkit.network.replies import object_of, too_long_message
 from tests.fake_openai import data, delta, error
 
 DONE = b"data: [DONE]"
@@ -51,7 +51,7 @@ class Replies(unittest.TestCase):
             for line in (said, b"data: " + said):
                 self.assert_error("BadReply", "more keys, values, objects and lists than are read at once", None, line)
         lines = b"data: " + b"\n".join([b'{"a":1}'] * 230_000)
-        with mock.patch.object(openai_replies, "object_of", side_effect=object_of) as reads:
+        with mock.patch.object(openai_protocol, "object_of", side_effect=object_of) as reads:
             self.assert_error("BadReply", "not a chat completion", None, lines)
             self.assertLess(reads.call_count, 10)
         text = '{"a": [1, 2]}, ' * 30_000
@@ -101,17 +101,17 @@ class Replies(unittest.TestCase):
 
     def test_a_reply_is_signed_by_model_and_fingerprint(self) -> None:
         completions = Completions()
-        reading = completions.dialect.new_parser()
-        self.assertEqual(completions.signature, Signature())
+        reading = completions.new_parser()
+        self.assertEqual(completions.latest.signature, Signature())
         for number, line in enumerate((data(choices=[], model="m-2030", system_fingerprint="fp_1"), b"",
                                        data(choices=[], model="", system_fingerprint=None), b"")):
             reading.take(line, float(number))
-        self.assertEqual(completions.signature, Signature("m-2030", "fp_1"))
+        self.assertEqual(completions.latest.signature, Signature("m-2030", "fp_1"))
         reading.take(data(choices=[], model="m" * 3_000_000), 9.0)
         reading.take(b"", 9.0)
-        self.assertEqual(completions.signature, Signature("m" * 200, "fp_1"))
-        completions.dialect.new_parser()
-        self.assertEqual(completions.signature, Signature())
+        self.assertEqual(completions.latest.signature, Signature("m" * 200, "fp_1"))
+        completions.new_parser()
+        self.assertEqual(completions.latest.signature, Signature())
 
     def test_what_is_no_chunk_is_a_bad_reply_that_says_what_came(self) -> None:
         for line, words in {
@@ -237,8 +237,8 @@ class TooLongPrompts(unittest.TestCase):
                 error("too many", code="context_length_exceeded"): "the prompt is longer than the context",
                 error("Trying to keep the first 4500 tokens when context the overflows. However, the model is loaded "
                       "with context length of only 4096 tokens"): "the prompt is longer than the context"}.items():
-            self.assertEqual(Completions().dialect.too_long(Response(Ending.WHOLE, 400, body.encode())), words)
-        self.assertIsNone(Completions().dialect.too_long(Response(Ending.WHOLE, 400, error("no").encode())))
+            self.assertEqual(too_long_message(body), words)
+        self.assertIsNone(too_long_message(error("no")))
 
 
 class Events(unittest.TestCase):

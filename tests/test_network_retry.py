@@ -4,7 +4,7 @@ from __future__ import annotations
 import unittest
 
 from benchkit.network.http_client import Backoff
-from benchkit.network.retry import MOST_RETRY_AFTER_S, retry_after_s
+from benchkit.network.replies import MOST_RETRY_AFTER_S, retry_after_s
 from tests.fake_ollama import raw_bytes
 from tests.workflow import MODEL, WorkflowWithServer
 

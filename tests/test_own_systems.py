@@ -124,7 +124,7 @@ class AfterTheReadme(Workflow):
 
     def test_a_sign_of_its_own_stands_in_for_one_from_outside(self) -> None:
         now, said = [0.0], list[str]()
-        signs = server_session.SignsFromOutside(said.append, Clock(lambda: now[0]))
+        signs = server_session.SignsOfLife(said.append, Clock(lambda: now[0]))
         with mock.patch.object(server_session, "TICK_S", 0.01), signs.while_loading("slow"):
             now[0] = 10.0
             signs.say("own")

@@ -15,8 +15,7 @@ from benchkit.basics.json_text import canonical
 from benchkit.basics.values import JSON, Reply, Request, Usage
 from benchkit.systems.loading import load_system
 from benchkit.systems.ollama import OllamaSystem
-from benchkit.systems.openai import GENERAL_OPTIONS, OpenAIModel, OpenAISystem
-from benchkit.systems.openai_requests import BY_SCHEMA, FIXED
+from benchkit.systems.openai import BY_SCHEMA, FIXED, GENERAL_OPTIONS, OpenAIModel, OpenAISystem
 from benchkit.systems.system import SystemOptions
 from tests import fake_ollama
 from tests.commands import LATE_S

@@ -7,7 +7,7 @@ from typing import Any
 from unittest import mock
 
 from benchkit.basics.values import Case
-from benchkit.tasks.judging import judge, problems_of, summary_of
+from benchkit.tasks.judging import judge, problems_of, summary_text
 from benchkit.tasks.task import Task
 from tests.recordings_samples import TASK_SOURCE, toy
 from tests.test_tasks_task import InAFolder
@@ -166,12 +166,14 @@ class CheckingATask(InAFolder):
 
     def test_the_summary_counts_splits_tags_labels_checks_and_baselines(self) -> None:
         made, cases = toy(self.folder)
-        summary = summary_of(made, cases)
-        self.assertEqual({"development": 2}, summary.splits)
-        self.assertEqual({"small": 1}, summary.tags)
-        self.assertEqual({"expected": {"yes": 1, "no": 1}}, summary.labels)
-        self.assertEqual(("right", "short"), summary.checks)
-        self.assertEqual((("always", "label"), ("label",)), (summary.baselines, summary.sees_labels))
+        self.assertEqual(
+            "cases.json and parity_task (Parity 1) can be used\n"
+            "  cases:        development 2\n"
+            "  expected:     yes 1, no 1\n"
+            "  tags:         small 1\n"
+            "  checks:       right, short\n"
+            "  baselines:    always, label (sees labels)\n"
+            "  for any task: coin (sees labels)", summary_text(made, cases, "cases.json", ("always", "coin")))
 
     def test_the_example_task_has_no_problems(self) -> None:
         from benchkit.tasks.task import load_task, read_cases

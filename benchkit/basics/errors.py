@@ -25,7 +25,7 @@ ERROR_TYPES = (
 """Why a trial is incomplete: the closed list, in the order in which reports name them. A reader refuses any other word.
 
 A new word also stands in docs/formats.md; running/plan.py says which cannot be tried again (NEVER_RETRIED), and
-network/retry.py which answer of a server is which. A number of a word stands in no file.
+network/replies.py which answer of a server is which. A number of a word stands in no file.
 """
 
 

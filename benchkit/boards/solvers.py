@@ -20,12 +20,10 @@ from benchkit.boards.playing import Timing, Trace, TracedSystem
 from benchkit.disk.whole_files import read_whole, shown_path
 from benchkit.running.workload import RunContext
 from benchkit.systems.loading import is_baseline, load_system, split_name
-from benchkit.systems.system import Loaded, System, SystemOptions
+from benchkit.systems.system import SERVERS, Loaded, System, SystemOptions
 from benchkit.tasks.modules import Raised, called
 
 MOST_BYTES = 64 * 1024
-TOGETHER = (("OPENAI_BASE_URL", "OPENAI_API_KEY"),)
-"""An address, and the key that belongs to it: one of the file never meets one of the environment."""
 _LINE = re.compile(r"(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]{0,99})[ \t]*=[ \t]*(.*)")
 _COMMENT_BEHIND = re.compile(r"[ \t]+#.*")
 
@@ -42,7 +40,7 @@ class Secrets:
         An address that stands here with its key is taken with it or not at all: no key goes to another host.
         """
         taken = {name: value for name, value in self.values.items() if name not in environment}
-        for address, key in TOGETHER:
+        for address, key in ((kind.address, kind.key) for kind in SERVERS.values() if kind.key):
             if address in self.values and key in self.values:
                 if address not in environment:
                     taken[key] = self.values[key]

@@ -19,7 +19,8 @@ _PRINTABLE = re.compile(r"[!-~]*")
 class Address:
     """A server. `host` is without brackets, `prefix` is "" or begins with "/" and ends without one.
 
-    `userinfo` ("user:password") and `key` are for the server alone: they are in no text of the kit.
+    `userinfo` ("user:password") and `key` are for the server alone: they are in no text of the kit, and `redactor`
+    finds them in what a server sends.
     """
 
     scheme: str
@@ -28,13 +29,13 @@ class Address:
     prefix: str = ""
     userinfo: str | None = field(default=None, repr=False)
     key: str | None = field(default=None, repr=False)
-    _hidden: Redactor = field(init=False, repr=False, compare=False)
+    redactor: Redactor = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Make once what every line of every reply is held against."""
         _, _, sent = (self.authorization or "").partition(" ")
         _, _, password = (self.userinfo or "").partition(":")
-        object.__setattr__(self, "_hidden", Redactor((sent, self.userinfo or "", password)))
+        object.__setattr__(self, "redactor", Redactor((sent, self.userinfo or "", password)))
 
     @property
     def host_and_port(self) -> str:
@@ -66,19 +67,6 @@ class Address:
             return "Basic " + base64.b64encode(self.userinfo.encode("utf-8")).decode("ascii")
         return None
 
-    def holds_secret(self, text: str) -> bool:
-        """Whether a text that a server sent holds what was sent to it in confidence."""
-        return self._hidden.is_in(text)
-
-    def without_secret(self, data: bytes) -> bytes:
-        """What a server sent, with a mark where it repeats what was sent to it in confidence."""
-        return self._hidden.data(data)
-
-    @property
-    def candidates(self) -> tuple[str, ...]:
-        """The hosts to try in turn: `localhost` may mean ::1 while the server listens on 127.0.0.1 only."""
-        return ("127.0.0.1", "::1") if self.host == "localhost" else (self.host,)
-
 
 def address_of(text: str, given_as: str, default_port: int = DEFAULT_PORT) -> Address:
     """The address a text means; "" is the default one. `given_as` names where the text came from.
@@ -99,10 +87,18 @@ def address_of(text: str, given_as: str, default_port: int = DEFAULT_PORT) -> Ad
     scheme = scheme.lower()
     if scheme and scheme not in SCHEME_PORTS:
         raise Unusable(refused + "the scheme must be http or https")
-    host, port_text = _split_authority(authority)
-    port = _port_of(port_text, SCHEME_PORTS.get(scheme, default_port), refused)
+    if authority.startswith("["):
+        host, _, port = authority[1:].partition("]")
+        port = port.removeprefix(":")
+    elif authority.count(":") > 1:
+        host, port = authority, ""  # IPv6 without brackets
+    else:
+        host, _, port = authority.partition(":")
+    if port and not (re.fullmatch(r"[0-9]{1,5}", port) and 0 < int(port) < 65536):
+        raise Unusable(refused + "the port must be a number from 1 to 65535")
     prefix = "/" + path.strip("/") if path.strip("/") else ""
-    address = Address(scheme or "http", _MEANT.get(host, host).lower(), port, prefix, userinfo or None)
+    address = Address(scheme or "http", _MEANT.get(host, host).lower(),
+                      int(port or SCHEME_PORTS.get(scheme, default_port)), prefix, userinfo or None)
     if userinfo and address.scheme == "http" and not address.is_loopback:
         raise Unusable(refused + "a user name and password are sent over https or to this machine only")
     return address
@@ -124,22 +120,3 @@ def with_key(address: Address, key: str, given_as: str) -> Address:
     if address.userinfo is not None:
         raise Unusable(f"{given_as} is set, and {address.url} was given with a user name: a request has one of them")
     return replace(address, key=key)
-
-
-def _split_authority(authority: str) -> tuple[str, str]:
-    """(host without brackets, port text or "")."""
-    if authority.startswith("["):
-        host, _, behind = authority[1:].partition("]")
-        return host, behind.removeprefix(":")
-    if authority.count(":") > 1:
-        return authority, ""  # IPv6 without brackets
-    host, _, port = authority.partition(":")
-    return host, port
-
-
-def _port_of(text: str, default: int, refused: str) -> int:
-    if not text:
-        return default
-    if not re.fullmatch(r"[0-9]{1,5}", text) or not 0 < int(text) < 65536:
-        raise Unusable(refused + "the port must be a number from 1 to 65535")
-    return int(text)

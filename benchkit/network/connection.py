@@ -13,7 +13,7 @@ import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from benchkit.basics.clock import Clock, StopRequest
 from benchkit.network.address import Address
@@ -26,6 +26,9 @@ CONNECT_S = 2.0
 """So long one endpoint of several is waited for before the next one is tried."""
 _QUICK_ACK: int | None = getattr(socket, "TCP_QUICKACK", None)
 _UNDER_WAY = (errno.EINPROGRESS, errno.EWOULDBLOCK, errno.EALREADY, getattr(errno, "WSAEWOULDBLOCK", -1))
+Endpoint: TypeAlias = tuple[int, tuple[Any, ...]]
+"""One of the places that a name stands for: the family of addresses, and the address as the socket library has it."""
+Given = TypeVar("Given")
 
 
 class DeadlinePassed(Exception):
@@ -33,24 +36,20 @@ class DeadlinePassed(Exception):
 
 
 class NotReached(Exception):
-    """No connection could be made, and why, in the kit's words. `is_refused`: nothing listens there."""
+    """No connection could be made; the text says why, in the kit's words."""
 
-    def __init__(self, detail: str, *, is_refused: bool = False) -> None:
-        super().__init__(detail)
-        self.detail, self.is_refused = detail, is_refused
+
+class Refused(NotReached):
+    """Nothing listens there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """The end of a request: `at` (monotonic seconds), or a signal. `meanwhile` is called while nothing comes.
-
-    A wait asks for `slice_s` before each piece of it, and calls `meanwhile` where the piece brought nothing.
-    """
+    """The end of a request: `at` (monotonic seconds), or a signal."""
 
     clock: Clock
     stop: StopRequest
     at: float
-    meanwhile: Callable[[], None]
 
     def slice_s(self) -> float:
         """Seconds to wait now, more than 0. Raises DeadlinePassed, and Interrupted within a slice of a signal."""
@@ -60,9 +59,14 @@ class Deadline:
             raise DeadlinePassed
         return min(SLICE_S, left)
 
-    def within(self, seconds: float) -> Deadline:
-        """The same, but no later than so many seconds from now."""
-        return replace(self, at=min(self.at, self.clock.monotonic() + seconds))
+    def waited(self, made: socket.socket, step: Callable[[], Given]) -> Given:
+        """What a step on a socket gives, however many slices that takes. Raises as `slice_s` does."""
+        while True:
+            made.settimeout(self.slice_s())
+            try:
+                return step()
+            except TimeoutError:
+                continue
 
 
 class Connection(io.RawIOBase):
@@ -76,11 +80,7 @@ class Connection(io.RawIOBase):
         """Send all of it. Raises as `Deadline.slice_s` does."""
         view = memoryview(data)
         while view:
-            self._socket.settimeout(self._deadline.slice_s())
-            try:
-                view = view[self._socket.send(view):]
-            except TimeoutError:
-                self._deadline.meanwhile()
+            view = view[self._deadline.waited(self._socket, lambda: self._socket.send(view)):]  # noqa: B023
 
     def readable(self) -> bool:
         """It is."""
@@ -88,32 +88,17 @@ class Connection(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Read what comes next, and say how many bytes; 0 at the end. Raises as `Deadline.slice_s` does."""
-        if self._is_answering:
-            _acknowledge(self._socket)
+        if self._is_answering and _QUICK_ACK is not None:
+            # a server may hold back its next small packet until the last one is acknowledged (Nagle: llama-server
+            # does), and Linux likes to do that 40 ms late
+            self._socket.setsockopt(socket.IPPROTO_TCP, _QUICK_ACK, 1)
         self._is_answering = True
-        while True:
-            self._socket.settimeout(self._deadline.slice_s())
-            try:
-                return self._socket.recv_into(buffer)
-            except TimeoutError:
-                self._deadline.meanwhile()
+        return self._deadline.waited(self._socket, lambda: self._socket.recv_into(buffer))
 
     def close(self) -> None:
         """Let go of it; a server that still sends notices."""
         super().close()
         self._socket.close()
-
-
-SocketAddress: TypeAlias = tuple[Any, ...]
-"""As the socket library has it: (host, port), and two more for IPv6."""
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """One of the places that a name stands for: the family of addresses, and the address."""
-
-    family: int
-    address: SocketAddress
 
 
 class Connections:
@@ -129,23 +114,30 @@ class Connections:
 
     def open(self, address: Address, deadline: Deadline) -> Connection:
         """A new connection. Raises NotReached, and as `Deadline.slice_s` does."""
+        found: NotReached
         try:
             made = self._connected(address, deadline)
-            if address.scheme == "https":
-                made = self._secured(made, address, deadline)
-            return Connection(made, deadline)
+            return Connection(self._secured(made, address, deadline) if address.scheme == "https" else made, deadline)
         except ConnectionRefusedError:
-            found = NotReached("connection refused", is_refused=True)
+            found = Refused("connection refused")
         except (socket.gaierror, UnicodeError):
             found = NotReached("the host name is unknown")
         except OSError as error:
-            found = NotReached(_why_unreachable(error))
+            import ssl
+            if isinstance(error, ssl.SSLCertVerificationError):
+                found = NotReached("its certificate could not be verified")
+            elif isinstance(error, ssl.SSLError):
+                found = NotReached("it does not speak https")
+            elif error.errno in (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EADDRNOTAVAIL):
+                found = NotReached("there is no way to that address")
+            else:
+                found = NotReached("the connection could not be made")
         self._endpoints.clear()
         raise found
 
     def numeric_addresses(self, address: Address) -> tuple[str, ...]:
         """The numeric addresses of a name, the one that answered last first; empty where none was looked up yet."""
-        return tuple(str(one.address[0]) for one in self._endpoints.get((address.host, address.port), ()))
+        return tuple(str(numbers[0]) for _, numbers in self._endpoints.get((address.host, address.port), ()))
 
     def _connected(self, address: Address, deadline: Deadline) -> socket.socket:
         """A connection to the first endpoint that can be reached. Raises the first one's error if none can."""
@@ -153,12 +145,15 @@ class Connections:
         found = self._endpoints[place] = self._endpoints.get(place) or resolve(address, deadline)
         errors: list[OSError] = []
         for one in found:
+            is_last = one is found[-1]
+            soon = deadline if is_last else replace(
+                deadline, at=min(deadline.at, deadline.clock.monotonic() + CONNECT_S))
             try:
-                made = _connected(one, deadline if one is found[-1] else deadline.within(CONNECT_S))
+                made = _connected(one, soon)
             except OSError as error:
                 errors.append(error)
             except DeadlinePassed:
-                if one is found[-1]:
+                if is_last:
                     raise
                 errors.append(TimeoutError(errno.ETIMEDOUT, "no connection"))
             else:
@@ -170,12 +165,12 @@ class Connections:
         import ssl
         try:
             self._tls = self._tls or ssl.create_default_context()
-            secured = self._tls.wrap_socket(made, server_hostname=address.host, do_handshake_on_connect=False)
+            made = self._tls.wrap_socket(made, server_hostname=address.host, do_handshake_on_connect=False)
+            deadline.waited(made, made.do_handshake)
         except BaseException:
             made.close()
             raise
-        _shake_hands(secured, deadline)
-        return secured
+        return made
 
 
 def resolve(address: Address, deadline: Deadline) -> tuple[Endpoint, ...]:
@@ -184,25 +179,19 @@ def resolve(address: Address, deadline: Deadline) -> tuple[Endpoint, ...]:
     Numbers and `localhost` are known here. Any other name is asked of the system, which may take as long as it likes,
     so a thread of its own does that.
     """
+    # `localhost` may mean ::1 while the server listens on 127.0.0.1 only
+    hosts = ("127.0.0.1", "::1") if address.host == "localhost" else (address.host,)
     try:
-        return tuple(one for host in address.candidates for one in _looked_up(host, address.port, is_number=True))
+        return tuple(one for host in hosts for one in _looked_up(host, address.port, socket.AI_NUMERICHOST))
     except OSError:
-        return _asked(address, deadline)
-
-
-def _looked_up(host: str, port: int, *, is_number: bool) -> tuple[Endpoint, ...]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST if is_number else 0)
-    return tuple(Endpoint(family, address) for family, _kind, _protocol, _name, address in found)
-
-
-def _asked(address: Address, deadline: Deadline) -> tuple[Endpoint, ...]:
-    told: queue.SimpleQueue[tuple[Endpoint, ...] | Exception] = queue.SimpleQueue()
+        pass  # it is a name
+    answers: queue.SimpleQueue[tuple[Endpoint, ...] | Exception] = queue.SimpleQueue()
 
     def ask() -> None:
         try:
-            told.put(_looked_up(address.host, address.port, is_number=False))
+            answers.put(_looked_up(address.host, address.port))
         except (OSError, ValueError) as error:  # a label too long for a name is a UnicodeError
-            told.put(error)
+            answers.put(error)
 
     try:
         threading.Thread(target=ask, daemon=True, name="name of a server").start()
@@ -210,33 +199,30 @@ def _asked(address: Address, deadline: Deadline) -> tuple[Endpoint, ...]:
         ask()  # no more threads can be started: then it may take as long as the system likes
     while True:
         try:
-            found = told.get(timeout=deadline.slice_s())
+            found = answers.get(timeout=deadline.slice_s())
         except queue.Empty:
-            deadline.meanwhile()
             continue
         if isinstance(found, Exception):
             raise found
         return found
 
 
-def _acknowledge(made: socket.socket) -> None:
-    """Acknowledge what has come at once, where the system can.
-
-    A server may hold back its next small packet until the last one is acknowledged (Nagle: llama-server does), and
-    Linux likes to do that 40 ms late.
-    """
-    if _QUICK_ACK is not None:
-        made.setsockopt(socket.IPPROTO_TCP, _QUICK_ACK, 1)
+def _looked_up(host: str, port: int, flags: int = 0) -> tuple[Endpoint, ...]:
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
+    return tuple((family, numbers) for family, _kind, _protocol, _name, numbers in found)
 
 
 def _connected(endpoint: Endpoint, deadline: Deadline) -> socket.socket:
-    made = socket.socket(endpoint.family, socket.SOCK_STREAM)
+    family, numbers = endpoint
+    made = socket.socket(family, socket.SOCK_STREAM)
     try:
         made.settimeout(deadline.slice_s())
-        code = made.connect_ex(endpoint.address)
+        code = made.connect_ex(numbers)
         if code in _UNDER_WAY:
-            deadline.meanwhile()
-            _wait_until_writable(made, deadline)
+            with selectors.DefaultSelector() as selector:
+                selector.register(made, selectors.EVENT_WRITE)
+                while not selector.select(deadline.slice_s()):
+                    continue
             code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if code:
             raise OSError(code, "no connection")
@@ -245,35 +231,3 @@ def _connected(endpoint: Endpoint, deadline: Deadline) -> socket.socket:
         made.close()
         raise
     return made
-
-
-def _wait_until_writable(made: socket.socket, deadline: Deadline) -> None:
-    with selectors.DefaultSelector() as selector:
-        selector.register(made, selectors.EVENT_WRITE)
-        while not selector.select(deadline.slice_s()):
-            deadline.meanwhile()
-
-
-def _shake_hands(secured: ssl.SSLSocket, deadline: Deadline) -> None:
-    try:
-        while True:
-            secured.settimeout(deadline.slice_s())
-            try:
-                secured.do_handshake()
-                return
-            except TimeoutError:
-                deadline.meanwhile()
-    except BaseException:
-        secured.close()
-        raise
-
-
-def _why_unreachable(error: OSError) -> str:
-    import ssl
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return "its certificate could not be verified"
-    if isinstance(error, ssl.SSLError):
-        return "it does not speak https"
-    if error.errno in (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EADDRNOTAVAIL):
-        return "there is no way to that address"
-    return "the connection could not be made"

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 from benchkit.basics.clock import Clock, StopRequest
+from benchkit.basics.json_text import mended, parse
 from benchkit.basics.texts import shown_line
+from benchkit.basics.values import JSON
 from benchkit.network.address import Address
-from benchkit.network.connection import Connection, Connections, Deadline, DeadlinePassed, NotReached
+from benchkit.network.connection import Connection, Connections, Deadline, DeadlinePassed, NotReached, Refused
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
@@ -31,6 +33,10 @@ _LINE_END = re.compile(rb"\r\n|\n|\r(?=[^\n])")
 """A carriage return ends a line by itself, but one that came last may be half of an end."""
 _INTERIM = frozenset((100, *range(102, 200)))
 """Another response follows. Behind 101 another protocol begins."""
+
+
+class NoAnswer(Exception):
+    """The server did not say what it was asked, in the kit's words."""
 
 
 class Ending(Enum):
@@ -77,6 +83,30 @@ class Response:
         """Seconds from the first byte sent to the last byte read (at a timeout: to the deadline); None if none was."""
         return None if self.sent_at is None or self.ended_at is None else self.ended_at - self.sent_at
 
+    @property
+    def fields(self) -> Mapping[str, JSON]:
+        """The JSON object of a 200; empty where there is none."""
+        if self.status != 200 or self.ending not in (Ending.WHOLE, Ending.CLOSED):
+            return {}
+        try:
+            value = mended(parse(self.body, keep_surrogates=True))
+        except ValueError:
+            return {}
+        return value if isinstance(value, Mapping) else {}
+
+    def objects(self, name: str, path: str) -> Sequence[Mapping[str, JSON]]:
+        """The objects in a list of that JSON object, for which `path` was asked. Raises NoAnswer where it has none."""
+        found = self.fields.get(name)
+        if not isinstance(found, list) or not all(isinstance(entry, Mapping) for entry in found):
+            raise NoAnswer(f"GET {path}: {self}")
+        return found
+
+    def __str__(self) -> str:
+        """What a server sent, or how it did not, for a message."""
+        if self.status is not None and self.ending in (Ending.WHOLE, Ending.CLOSED):
+            return f"HTTP {self.status}, {quoted(self.body) or 'an empty body'}"
+        return "no answer in time" if self.ending is Ending.TIMEOUT else self.detail or self.ending.value
+
 
 LineReader: TypeAlias = Callable[[bytes, float], bool]
 """Takes one line of a 200 reply (without its end) and when it came; says whether it is enough. May raise."""
@@ -86,15 +116,15 @@ class Backoff:
     """Until when nothing is sent to a server: one moment, on the monotonic clock, for all that ask it at once."""
 
     def __init__(self) -> None:
-        self._until: float | None = None
+        self._until = 0.0
 
     def extend(self, until: float) -> None:
         """Nothing before that moment; a later one that is known already stays."""
-        self._until = until if self._until is None else max(self._until, until)
+        self._until = max(self._until, until)
 
     def left_s(self, now: float) -> float:
         """Seconds until something may be sent; 0 if now."""
-        return 0.0 if self._until is None else max(0.0, self._until - now)
+        return max(0.0, self._until - now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +141,16 @@ class Client:
         """Say that the request to stop is looked at while a request is under way."""
         self.stop.is_heeded = True
 
-    def send(self, call: Call, deadline: float, read_line: LineReader | None = None,
-             while_waiting: Callable[[], None] = lambda: None) -> Response:
-        """The response, at `deadline` (monotonic seconds) at the latest; `while_waiting` is called in slices of 0.1 s.
+    def send(self, call: Call, deadline: float, read_line: LineReader | None = None) -> Response:
+        """The response, at `deadline` (monotonic seconds) at the latest.
 
         Raises Interrupted within a slice of a signal, and whatever `read_line` raises; the connection is closed.
         """
         try:
-            connection = self.connections.open(self.address, Deadline(self.clock, self.stop, deadline, while_waiting))
+            connection = self.connections.open(self.address, Deadline(self.clock, self.stop, deadline))
         except NotReached as error:
-            ending = Ending.REFUSED if error.is_refused else Ending.UNREACHABLE
-            return Response(ending, detail=error.detail, ended_at=self.clock.monotonic())
+            ending = Ending.REFUSED if isinstance(error, Refused) else Ending.UNREACHABLE
+            return Response(ending, detail=str(error), ended_at=self.clock.monotonic())
         except DeadlinePassed:
             return Response(Ending.TIMEOUT, ended_at=self.clock.monotonic())
         try:
@@ -166,112 +195,80 @@ class _Exchange:
         self._address, self._clock, self._connection, self._read_line = address, clock, connection, read_line
         self._status: int | None = None
         self._retry_after: str | None = None
-        self._ending: Ending | None = None
-        self._detail = ""
-        self._ended_at: float | None = None
-        self._last_at: float | None = None
-        self._size = 0
+        self._last_at = 0.0
         self._kept = bytearray()
 
     def run(self, call: Call) -> Response:
         """Send the request, and read until there is an ending."""
-        sent_at = self._clock.monotonic()
+        sent_at, detail = self._clock.monotonic(), ""
         try:
             self._connection.send(_request(self._address, call))
-            self._receive()
+            ending, detail = self._receive()
         except OSError:
-            self._end(Ending.CUT)
+            ending = Ending.CUT
         except DeadlinePassed:
-            self._end(Ending.TIMEOUT)
-        assert self._ending is not None
-        body = b"" if self._is_read_in_lines else self._address.without_secret(bytes(self._kept))
-        return Response(self._ending, self._status, body, self._detail, sent_at, self._ended_at, self._retry_after)
+            ending = Ending.TIMEOUT
+        ended_at = self._last_at if ending in (Ending.ENOUGH, Ending.TOO_LARGE) else self._clock.monotonic()
+        body = b"" if self._line_reader else self._address.redactor.data(bytes(self._kept))
+        return Response(ending, self._status, body, detail, sent_at, ended_at, self._retry_after)
 
     @property
-    def _is_read_in_lines(self) -> bool:
-        return self._read_line is not None and self._status == 200
+    def _line_reader(self) -> LineReader | None:
+        return self._read_line if self._status == 200 else None
 
-    def _end(self, ending: Ending, detail: str = "", at: float | None = None) -> None:
-        """That is how it ends, `at` that moment or now."""
-        self._ending, self._detail = ending, detail
-        self._ended_at = self._clock.monotonic() if at is None else at
-
-    def _receive(self) -> None:
+    def _receive(self) -> tuple[Ending, str]:
+        """How it ends, and more about that."""
         from http import client
         lines = _Lines(self._connection, _PIECE_BYTES)
         with client.HTTPResponse(lines) as response:  # type: ignore[arg-type]
             try:
-                if self._read_head(response, lines):
-                    self._read_body(response)
-                else:
-                    self._end(Ending.CUT)
+                response.begin()
+                while response.status in _INTERIM:
+                    response.headers = None  # type: ignore[assignment]  # else it would not begin again
+                    response.begin()
+                lines.is_head = False
+                if not lines.last:  # `http.client` takes the end of a connection for the end of the headers
+                    return Ending.CUT, ""
+                self._status, self._retry_after = response.status, response.headers.get("retry-after")
+                return self._read_body(response), ""
             except client.RemoteDisconnected:
-                self._end(Ending.CUT, "before any answer")
+                return Ending.CUT, "before any answer"
             except (client.BadStatusLine, client.UnknownProtocol):
-                self._end_without_status(lines.last)
+                line = lines.last
+                if b"HTTP/1.".startswith(line[:7]) and not line.endswith(b"\n"):  # only the beginning of a status
+                    return Ending.CUT, ""
+                return Ending.NOT_HTTP, quoted(self._address.redactor.data(line))
             except client.IncompleteRead:
-                self._end(Ending.CUT)
+                return Ending.CUT, ""
             except client.HTTPException as error:  # a line that is too long, or too many of them
                 # newer Pythons leave a server that sends only interim responses or trailers, older ones never do
                 if not isinstance(error, client.LineTooLong) and "headers" not in str(error):
                     while self._connection.read(_PIECE_BYTES):
                         continue
-                self._end(Ending.NOT_HTTP)
+                return Ending.NOT_HTTP, ""
 
-    def _read_head(self, response: HTTPResponse, lines: _Lines) -> bool:
-        """Read up to the body, past interim responses; whether the head is whole. Raises HTTPException."""
-        response.begin()
-        while response.status in _INTERIM:
-            response.headers = None  # type: ignore[assignment]  # else it would not begin again
-            response.begin()
-        lines.is_head = False
-        if not lines.last:  # `http.client` takes the end of a connection for the end of the headers
-            return False
-        self._status, self._retry_after = response.status, response.headers.get("retry-after")
-        return True
-
-    def _end_without_status(self, line: bytes) -> None:
-        """What came in place of a status line is none, or only the beginning of one."""
-        if b"HTTP/1.".startswith(line[:7]) and not line.endswith(b"\n"):
-            self._end(Ending.CUT)
-        else:
-            self._end(Ending.NOT_HTTP, quoted(self._address.without_secret(line)))
-
-    def _read_body(self, response: HTTPResponse) -> None:
+    def _read_body(self, response: HTTPResponse) -> Ending:
         """Read to the end of the body, or until it is enough. Raises HTTPException, and as the reader of lines does."""
-        while self._ending is None and response.length != 0 and (piece := response.read1(_PIECE_BYTES)):
+        size, take = 0, self._line_reader
+        while response.length != 0 and (piece := response.read1(_PIECE_BYTES)):
             if response.chunked and (response.chunk_left or 0) < 0:  # `http.client` takes -5 for a size
-                self._end(Ending.CUT)
-            else:
-                self._take(piece, self._clock.monotonic())
-        if self._ending is not None:
-            return
+                return Ending.CUT
+            self._last_at = self._clock.monotonic()
+            size += len(piece)
+            self._kept += piece
+            if take and (b"\n" in piece or b"\r" in piece):
+                *lines, kept = _LINE_END.split(self._kept)
+                self._kept = bytearray(kept)
+                if any(take(line, self._last_at) for line in lines):
+                    return Ending.ENOUGH
+            if len(self._kept) > MOST_LINE_BYTES or size > MOST_STREAM_BYTES:
+                return Ending.TOO_LARGE
         if response.length:  # so many bytes were announced, and did not come
-            self._end(Ending.CUT)
-            return
-        self._end(Ending.WHOLE if response.chunked or response.length == 0 else Ending.CLOSED)
-        if self._is_read_in_lines and self._kept:  # a last line may lack its end
-            self._take_lines([bytes(self._kept).rstrip(b"\r")])
-
-    def _take(self, piece: bytes, at: float) -> None:
-        """Take a piece of the body, which came at `at`. Raises what the reader of lines does."""
-        self._last_at = at
-        self._size += len(piece)
-        self._kept += piece
-        if self._is_read_in_lines and (b"\n" in piece or b"\r" in piece):
-            *lines, kept = _LINE_END.split(self._kept)
-            self._kept = bytearray(kept)
-            self._take_lines(lines)
-        if self._ending is None and (len(self._kept) > MOST_LINE_BYTES or self._size > MOST_STREAM_BYTES):
-            self._end(Ending.TOO_LARGE, at=at)
-
-    def _take_lines(self, lines: Sequence[bytes]) -> None:
-        assert self._read_line is not None
-        assert self._last_at is not None
-        for line in lines:
-            if self._read_line(line, self._last_at):
-                self._end(Ending.ENOUGH, at=self._last_at)
-                return
+            return Ending.CUT
+        ending = Ending.WHOLE if response.chunked or response.length == 0 else Ending.CLOSED
+        if take and self._kept and take(bytes(self._kept).rstrip(b"\r"), self._last_at):  # it may lack its end
+            return Ending.ENOUGH
+        return ending
 
 
 def _request(address: Address, call: Call) -> bytes:

@@ -33,7 +33,8 @@ Answer = Callable[[Case, int], str]
 class BaselineSystem:
     """A function of (case, seed) as a system. It is handed the whole case, labels included.
 
-    `name` and `module` (of the task) are for the errors' sake.
+    `source_sha256` is over the text of the function that it is known by. `name` and `module` (of the task) are for the
+    errors' sake.
     """
 
     name: str
@@ -78,21 +79,19 @@ class BaselineSystem:
 
 def baseline_system(name: str, options: SystemOptions) -> BaselineSystem:
     """The baseline of that name: the task's own first, then the generic ones. Raises Unusable with the list."""
-    cases = {case.id: case for case in options.cases}
     task = options.task
     if task is None:
         raise Unusable(f"--system baselines:{shown_line(name)}: a baseline of this kind belongs to a task")
-    own = task.baselines.get(name)
-    if own is not None:
-        return BaselineSystem(name, task.module, own, source_sha256(own), cases)
-    generic = GENERIC.get(name)
-    if generic is not None:
-        return BaselineSystem(
-            name, task.module, generic(options.cases, right_answer(task)), source_sha256(generic), cases
-        )
-    known = ", ".join(sorted({*task.baselines, *GENERIC}))
-    raise Unusable(f"--system baselines:{shown_line(name)}: the task {task.module} has no such baseline; "
-                   f"there are {known}")
+    source: Callable[..., object]
+    if name in task.baselines:
+        source = function = task.baselines[name]
+    elif name in GENERIC:
+        source, function = GENERIC[name], GENERIC[name](options.cases, right_answer(task))
+    else:
+        known = ", ".join(sorted({*task.baselines, *GENERIC}))
+        raise Unusable(f"--system baselines:{shown_line(name)}: the task {task.module} has no such baseline; "
+                       f"there are {known}")
+    return BaselineSystem(name, task.module, function, source_sha256(source), {case.id: case for case in options.cases})
 
 
 def right_answer(task: Task) -> Answer:

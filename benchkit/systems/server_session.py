@@ -1,18 +1,19 @@
 """What every system with a server does around its requests: it waits, says so, and leaves nothing to the next trial."""
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from benchkit.basics.clock import Clock
 from benchkit.basics.errors import TrialError
-from benchkit.basics.values import Message, Reply, Request
-from benchkit.network.http_client import Call, Client, Ending
-from benchkit.network.replies import Dialect
-from benchkit.network.retry import ask
-from benchkit.systems.system import SystemOptions
+from benchkit.basics.values import JSON, Message, Reply, Request
+from benchkit.network.address import Address
+from benchkit.network.http_client import Call, Client, Ending, Response
+from benchkit.network.replies import ReplyParser, ask
+from benchkit.systems.system import ServerKind, SystemOptions
 
 LOAD_S = 600.0
 """A model has this long to be loaded."""
@@ -26,25 +27,13 @@ _LEAVES_THE_SERVER_BUSY = ("Timeout", "ReplyTooLarge", "BadReply")
 
 
 class SignsOfLife:
-    """Called while a model loads; says so every 10 seconds. `what` is `loading smollm2:135m`."""
+    """The lines of a system; while its model loads, one every 10 seconds, whoever says it.
 
-    def __init__(self, options: SystemOptions, what: str) -> None:
-        self._options, self._what, self._said = options, what, 0
-        self._start = options.clock.monotonic()
+    Around a system of the user, `spare_ticks` let one that gives signs by itself come first.
+    """
 
-    def __call__(self) -> None:
-        """A slice of the wait has passed."""
-        passed = self._options.clock.monotonic() - self._start
-        if passed >= (self._said + 1) * SIGN_OF_LIFE_S:
-            self._said = int(passed / SIGN_OF_LIFE_S)
-            self._options.say(f"{self._what}: {passed:.0f} s so far")
-
-
-class SignsFromOutside:
-    """The lines of a system that may not think of it: while its model loads, one every 10 seconds, whoever says it."""
-
-    def __init__(self, say: Callable[[str], None], clock: Clock) -> None:
-        self._say, self._clock, self._last = say, clock, 0.0
+    def __init__(self, say: Callable[[str], None], clock: Clock, spare_ticks: int = 0) -> None:
+        self._say, self._clock, self._spare_ticks, self._last = say, clock, spare_ticks, 0.0
 
     def say(self, line: str) -> None:
         """A line of the system itself."""
@@ -60,8 +49,7 @@ class SignsFromOutside:
         def tick() -> None:
             while not ended.wait(TICK_S):
                 now = self._clock.monotonic()
-                # a tick later than a sign is due, so that a system that gives signs by itself comes first
-                if now - self._last >= SIGN_OF_LIFE_S + TICK_S:
+                if now - self._last >= SIGN_OF_LIFE_S + self._spare_ticks * TICK_S:
                     self.say(f"loading {name}: {int(now - start)} s so far")
 
         ticker = threading.Thread(target=tick, daemon=True, name="loading")
@@ -75,49 +63,93 @@ class SignsFromOutside:
                 ticker.join()
 
 
-class ServerSession:
-    """Asks one server trial after trial. `gone` says (until a deadline) whether it is there; None if it is."""
+class ServerSystem:
+    """What asks one server trial after trial, for a dialect to go on with: where it is, one reply, and who is gone."""
 
-    def __init__(self, client: Client, gone: Callable[[float], str | None]) -> None:
-        self._client, self._gone = client, gone
+    kind: ServerKind
+    look: Call
+    """What any such server answers at once."""
+    path: str
+    """Where chats are sent."""
+    start_again = "start it again"
+
+    def __init__(self, address: Address, options: SystemOptions) -> None:
+        self._options = options
+        self._client = Client(address, options.clock, options.stop)
         self._gave_up = False
 
-    def ask(self, dialect: Dialect, call: Call, probe: Callable[[], Call], deadline: float) -> Reply:
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    @property
+    def _named_by(self) -> str:
+        """How a person names another server."""
+        return f"--host or {self.kind.address}" if self._options.has_flags else self.kind.address
+
+    def _body_of_probe(self, request: Request) -> Mapping[str, JSON]:
+        """A request for one token that leaves the server as a trial of any other case does."""
+        raise NotImplementedError
+
+    def _is_there(self, answer: Response) -> bool:
+        return answer.status is not None
+
+    def _call(self, body: Mapping[str, JSON]) -> Call:
+        return Call("POST", self.path, json.dumps(body, ensure_ascii=True).encode("ascii"))
+
+    def _soon(self) -> float:
+        """The end of a look at the server that belongs to no trial."""
+        return self._client.clock.monotonic() + CHECK_S
+
+    def _look_until(self, deadline: float) -> float:
+        """The end of a look at the server that belongs to a trial with this deadline."""
+        now = self._client.clock.monotonic()
+        return min(max(deadline, now + GRACE_S), now + CHECK_S)
+
+    def _load(self, name: str, new_parser: Callable[[], ReplyParser], body: Mapping[str, JSON]) -> None:
+        """Ask for the first time, with signs of life, in 10 minutes at most. Raises TrialError."""
+        with SignsOfLife(self._options.say, self._options.clock).while_loading(name):
+            ask(self._client, new_parser, self._call(body), self._client.clock.monotonic() + LOAD_S)
+
+    def _ask(self, new_parser: Callable[[], ReplyParser], request: Request, body: Mapping[str, JSON]) -> Reply:
         """One whole reply, by the deadline at the latest. Raises TrialError, Interrupted.
 
         A server may go on generating after its client has left: where the last request was given up, a probe goes
         first. What it waits is in `waited_s`, and no part of the latency; but the time limit of a trial is total.
         """
-        waited_s = self._wait_for_leftovers(probe, deadline) if self._gave_up else 0.0
+        waited_s = 0.0
+        if self._gave_up:
+            start = self._client.clock.monotonic()
+            answer = self._client.send(self._call(self._body_of_probe(request)), request.deadline)
+            waited_s = self._client.clock.monotonic() - start
+            if answer.ending is Ending.TIMEOUT:
+                raise TrialError("Timeout", "the server was busy all the time with a request that was given up before",
+                                 waited_s=waited_s)
+            self._gave_up = False
         try:
-            reply = ask(self._client, dialect, call, deadline)
+            reply = ask(self._client, new_parser, self._call(body), request.deadline)
         except TrialError as error:
             error.waited_s += waited_s
             # of several trials at once, each may be the one that was given up
             self._gave_up = self._gave_up or error.type in _LEAVES_THE_SERVER_BUSY
             if error.type == "Unreachable":
-                error.stops = self._gone(deadline)
+                error.stops = self._gone(request.deadline)
             if waited_s and error.type == "Timeout":
                 error.message += ", part of which the server spent on a request that was given up before"
             raise
-        if waited_s:
-            reply = replace(reply, waited_s=reply.waited_s + waited_s)
-        return reply
+        return replace(reply, waited_s=reply.waited_s + waited_s)
 
-    def look_until(self, deadline: float) -> float:
-        """The end of a look at the server that belongs to a trial with this deadline."""
-        now = self._client.clock.monotonic()
-        return min(max(deadline, now + GRACE_S), now + CHECK_S)
+    def _gone(self, deadline: float) -> str | None:
+        """The sentence for a server that does not answer a look; None if it does."""
+        if self._is_there(self._client.send(self.look, self._look_until(deadline))):
+            return None
+        return (f"the server at {self._client.address.url} is gone: {self.start_again}, then the same command goes on")
 
-    def _wait_for_leftovers(self, probe: Callable[[], Call], deadline: float) -> float:
-        start = self._client.clock.monotonic()
-        answer = self._client.send(probe(), deadline)
-        waited_s = self._client.clock.monotonic() - start
-        if answer.ending is Ending.TIMEOUT:
-            raise TrialError("Timeout", "the server was busy all the time with a request that was given up before",
-                             waited_s=waited_s)
-        self._gave_up = False
-        return waited_s
+
+def given_address(kind: ServerKind, options: SystemOptions) -> tuple[str, str]:
+    """The text of the address that is meant, and where it was given."""
+    if options.host is not None:
+        return options.host, "--host"
+    return options.environment.get(kind.address, ""), kind.address
 
 
 def probe_messages(request: Request) -> list[Message]:

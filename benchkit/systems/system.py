@@ -12,6 +12,24 @@ from benchkit.tasks.task import Task
 
 
 @dataclass(frozen=True, slots=True)
+class ServerKind:
+    """The module that asks servers of a kind, with `system(name, options)` as one of the user has it.
+
+    `address` and `key` are the variables of the environment that hold them ("": no key).
+    """
+
+    module: str
+    address: str
+    key: str = ""
+
+
+SERVERS: Mapping[str, ServerKind] = {
+    "ollama": ServerKind("benchkit.systems.ollama", "OLLAMA_HOST"),
+    "openai": ServerKind("benchkit.systems.openai", "OPENAI_BASE_URL", "OPENAI_API_KEY")}
+"""By the name in `--system ollama:TAG`; a log may name them by itself."""
+
+
+@dataclass(frozen=True, slots=True)
 class Loaded:
     """What a server says of a model once it is loaded; None where it does not say."""
 

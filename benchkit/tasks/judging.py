@@ -8,12 +8,19 @@ from dataclasses import dataclass
 from benchkit.basics.errors import Unusable
 from benchkit.basics.json_text import canonical
 from benchkit.basics.texts import cases_named, count_of, shown_line
-from benchkit.basics.values import JSON, Case, ErrorFacts
+from benchkit.basics.values import Case, ErrorFacts
 from benchkit.tasks.modules import Raised, called, told
 from benchkit.tasks.task import Task, prompt_of, without_labels
 
 MOST_EXPLAINED = 200
 """Letters of one explanation; it stands in a table."""
+ODD_OUTPUTS = ("", "{}", "[]", "null", "no JSON at all", '{"a": {"b": [1, null, true]}}', "[" * 60 + "]" * 60)
+"""Outputs that models do give; a check must have an answer to each."""
+SEED = 1001
+MOST_LABELS = 20
+"""A field of `expected` with more different values is no label."""
+PROBED_CASES = 10
+"""So many cases are looked at before a run: a check that raises on what models say raises on any case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +32,13 @@ class Judgement:
     """
 
     verdict: str
-    checks: Mapping[str, bool] | None
-    explain: Mapping[str, str] | None
-    error: ErrorFacts | None
+    checks: Mapping[str, bool] | None = None
+    explain: Mapping[str, str] | None = None
+    error: ErrorFacts | None = None
+
+
+class _NoAnswerError(ValueError):
+    """A check gave something that is neither true nor false."""
 
 
 def judge(task: Task, case: Case, output: str) -> Judgement:
@@ -35,20 +46,25 @@ def judge(task: Task, case: Case, output: str) -> Judgement:
     try:
         checks = called(_checks, task, case, output, passing=(_NoAnswerError,))
     except _NoAnswerError as error:
-        return _incomplete(str(error))
+        return Judgement("incomplete", error=ErrorFacts("CheckError", str(error)))
     except Raised as raised:
-        return _incomplete(f"check {told(raised.error, task.check)}")
-    if all(checks.values()):
-        return Judgement("pass", checks, None, None)
-    return Judgement("fail", checks, _explained(task, case, output, checks), None)
+        return Judgement("incomplete", error=ErrorFacts("CheckError", f"check {told(raised.error, task.check)}"))
+    failed, explain = [name for name, holds in checks.items() if not holds], task.explain
+    if not failed:
+        return Judgement("pass", checks)
+    if explain is None:
+        return Judgement("fail", checks)
 
-
-class _NoAnswerError(ValueError):
-    """A check gave something that is neither true nor false."""
-
-
-def _incomplete(message: str) -> Judgement:
-    return Judgement("incomplete", None, None, ErrorFacts("CheckError", message))
+    def explanations() -> Mapping[str, object]:
+        given = explain(case, output)
+        return {name: given[name] for name in failed if name in given}
+    try:
+        found = called(explanations)
+    except Raised as raised:
+        # an explanation that raises must not change the verdict, but is seen
+        found = dict.fromkeys(failed, f"explain {told(raised.error, explain)}")
+    return Judgement(
+        "fail", checks, {name: shown_line(str(text), MOST_EXPLAINED) for name, text in found.items()} or None)
 
 
 def _checks(task: Task, case: Case, output: str) -> Mapping[str, bool]:
@@ -63,49 +79,12 @@ def _checks(task: Task, case: Case, output: str) -> Mapping[str, bool]:
     return dict(sorted(given.items()))
 
 
-def _explained(task: Task, case: Case, output: str, checks: Mapping[str, bool]) -> Mapping[str, str] | None:
-    if task.explain is None:
-        return None
-    failed, explain = [name for name, holds in checks.items() if not holds], task.explain
-
-    def explanations() -> Mapping[str, object]:
-        given = explain(case, output)
-        return {name: given[name] for name in failed if name in given}
-    try:
-        found = called(explanations)
-    except Raised as raised:
-        # an explanation that raises must not change the verdict, but is seen
-        found = dict.fromkeys(failed, f"explain {told(raised.error, explain)}")
-    return {name: shown_line(str(text), MOST_EXPLAINED) for name, text in found.items()} or None
-
-
-ODD_OUTPUTS = ("", "{}", "[]", "null", "no JSON at all", '{"a": {"b": [1, null, true]}}', "[" * 60 + "]" * 60)
-"""Outputs that models do give; a check must have an answer to each."""
-SEED = 1001
-MOST_LABELS = 20
-"""A field of `expected` with more different values is no label."""
-PROBED_CASES = 10
-"""So many cases are looked at before a run: a check that raises on what models say raises on any case."""
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What a task and its cases consist of. `labels` counts the values of the fields of `expected`."""
-
-    splits: Mapping[str, int]
-    tags: Mapping[str, int]
-    labels: Mapping[str, Mapping[str, int]]
-    checks: tuple[str, ...]
-    baselines: tuple[str, ...]
-    sees_labels: tuple[str, ...]
-
-
 def problems_of(task: Task, cases: Sequence[Case]) -> Iterator[str]:
     """Every problem of a task over its cases, as a sentence with task, cases and field; none is a usable task.
 
     One that several cases have is told once, with the first of them: it is one fault.
     """
-    names = _check_names(task, cases[0])
+    names = tuple(judge(task, cases[0], "").checks or ())
     found: dict[str, list[str]] = {}
     for case in cases:
         for problem in (*_problems_of_labels(task, case), *_problems_of_prompt(task, case),
@@ -130,23 +109,28 @@ def refuse_raising(task: Task, cases: Sequence[Case], command: object) -> None:
                     f"({command} says what else is wrong), or record all the same with bench.py --unchecked")
 
 
-def summary_of(task: Task, cases: Sequence[Case]) -> Summary:
-    """What there is, counted; in order of first appearance."""
-    return Summary(
-        Counter(case.split for case in cases), Counter(tag for case in cases for tag in case.tags),
-        _labels(cases), tuple(_check_names(task, cases[0]) or ()), tuple(task.baselines), task.sees_labels)
+def summary_text(task: Task, cases: Sequence[Case], given_as: str, generic: Sequence[str]) -> str:
+    """What a task and its cases (`given_as`: their file) consist of, a line each, in order of first appearance.
 
-
-def summary_text(task: Task, summary: Summary, cases: str, generic: Sequence[str]) -> str:
-    """What a task and its cases consist of, a line each. `generic` are the baselines that fit any task."""
-    baselines = [name + (" (sees labels)" if name in summary.sees_labels else "") for name in summary.baselines]
-    labels = [(f"{field}:", _counted(counts)) for field, counts in summary.labels.items() if len(counts) <= MOST_LABELS]
-    rows = (("cases:", _counted(summary.splits)), *labels, ("tags:", _counted(summary.tags) or "none"),
-            ("checks:", ", ".join(summary.checks)), ("baselines:", ", ".join(baselines) or "none"),
+    `generic` are the baselines that fit any task.
+    """
+    labels: dict[str, Counter[str]] = {}
+    for case in cases:
+        fields = case.expected if isinstance(case.expected, Mapping) else {"expected": case.expected}
+        for field, label in fields.items():
+            if isinstance(label, str | bool):
+                word = label if isinstance(label, str) else canonical(label)
+                labels.setdefault(field, Counter())[word] += 1
+    baselines = [name + (" (sees labels)" if name in task.sees_labels else "") for name in task.baselines]
+    rows = (("cases:", _counted(Counter(case.split for case in cases))),
+            *((f"{field}:", _counted(counts)) for field, counts in labels.items() if len(counts) <= MOST_LABELS),
+            ("tags:", _counted(Counter(tag for case in cases for tag in case.tags)) or "none"),
+            ("checks:", ", ".join(judge(task, cases[0], "").checks or ())),
+            ("baselines:", ", ".join(baselines) or "none"),
             ("for any task:", ", ".join(f"{name} (sees labels)" for name in generic if name not in task.baselines)))
     width = max(len(name) for name, _ in rows)
     lines = [f"  {shown_line(name).ljust(width)} {shown_line(text, 2000)}" for name, text in rows]
-    return "\n".join((f"{cases} and {task.module} ({task.name} {task.version}) can be used", *lines))
+    return "\n".join((f"{given_as} and {task.module} ({task.name} {task.version}) can be used", *lines))
 
 
 def _counted(counts: Mapping[str, int]) -> str:
@@ -178,26 +162,23 @@ def _problems_of_prompt(task: Task, case: Case) -> Iterator[str]:
         yield "messages gives another prompt when it is asked again"
 
 
-def _problems_of_check(task: Task, case: Case, names: tuple[str, ...] | None) -> Iterator[str]:
+def _problems_of_check(task: Task, case: Case, names: tuple[str, ...]) -> Iterator[str]:
     found: dict[str, list[str]] = {}
     for output in ODD_OUTPUTS:
-        problem = _problem_of_check(task, case, names, output)
-        if problem is not None:
-            found.setdefault(problem, []).append(shown_line(output, 30))
+        judgement = judge(task, case, output)
+        given = tuple(judgement.checks or ())
+        if judgement.error is not None:
+            problem = judgement.error.message
+        elif names and given != names:
+            problem = f"check gives {', '.join(given)}, and elsewhere {', '.join(names)}"
+        elif judgement != judge(task, case, output):
+            problem = "check answers otherwise when it is asked again"
+        else:
+            continue
+        found.setdefault(problem, []).append(shown_line(output, 30))
     for problem, (first, *others) in found.items():
         more = f" and on {count_of(len(others), 'other odd one')}" if others else ""
         yield f"{problem}, on the output {first!r}{more}"
-
-
-def _problem_of_check(task: Task, case: Case, names: tuple[str, ...] | None, output: str) -> str | None:
-    judgement = judge(task, case, output)
-    if judgement.error is not None:
-        return judgement.error.message
-    if names is not None and tuple(judgement.checks or ()) != names:
-        return f"check gives {', '.join(judgement.checks or ())}, and elsewhere {', '.join(names)}"
-    if judgement != judge(task, case, output):
-        return "check answers otherwise when it is asked again"
-    return None
 
 
 def _problems_of_baselines(task: Task, case: Case) -> Iterator[str]:
@@ -215,22 +196,3 @@ def _answer(question: Callable[[], object]) -> object:
         return called(question)
     except Raised as raised:
         return raised.error
-
-
-def _check_names(task: Task, case: Case) -> tuple[str, ...] | None:
-    checks = judge(task, case, "").checks
-    return None if checks is None else tuple(checks)
-
-
-def _labels(cases: Sequence[Case]) -> Mapping[str, Mapping[str, int]]:
-    found: dict[str, Counter[str]] = {}
-    for case in cases:
-        for field, label in _fields_of(case.expected).items():
-            if isinstance(label, str | bool):
-                word = label if isinstance(label, str) else canonical(label)
-                found.setdefault(field, Counter())[word] += 1
-    return found
-
-
-def _fields_of(expected: JSON) -> Mapping[str, JSON]:
-    return expected if isinstance(expected, Mapping) else {"expected": expected}

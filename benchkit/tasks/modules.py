@@ -9,20 +9,17 @@ import importlib.util
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from benchkit.basics.command import Command
 from benchkit.basics.errors import KitError, Unusable
 from benchkit.basics.texts import shown_line
 
 OWN_NAMES = ("bench", "harness", "report", "outputs_digest", "board", "benchkit", "tests", "test_bench")
-SHIPPED = {"--task": ("triage_task",), "--system": ("model_triage", "baselines", "ollama", "openai")}
-"""What a log may name by itself: the task of the example, and the kit's own kinds of system."""
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+\b")
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 Made = TypeVar("Made")
@@ -33,33 +30,29 @@ def load_module(name: str, folders: Sequence[Path]) -> ModuleType:
 
     Raises Unusable with file and line if it is not there, does not parse, or raises while it is imported.
     """
-    _check_name(name)
-    for folder in folders:
-        spec = _spec_in(folder, name)
-        if spec is not None:
-            if str(folder) not in sys.path:
-                # behind all others: a file of the user never stands in for a module of the kit or of Python
-                sys.path.append(str(folder))
-            return _run_to(name, spec)
-    places = " or ".join(str(folder) for folder in dict.fromkeys(folders))
-    raise Unusable(f"there is no module {name} (looked for {name.replace('.', '/')}.py in {places})")
-
-
-def strangers_in(names: Mapping[str, str]) -> dict[str, str]:
-    """Of the modules that a file names, by flag, those which are not the kit's own: a person has to type them."""
-    return {flag: name for flag, name in names.items() if name.partition(":")[0] not in SHIPPED[flag]}
-
-
-def refuse_strangers(kind: str, file: str, names: Mapping[str, str], command: Command, has_cases: bool) -> None:
-    """Raise Unusable where a file of some kind names modules that nobody typed. `has_cases`: --cases was typed."""
-    strangers = strangers_in(names)
-    for flag, name in strangers.items():
-        command = command.having(flag, name)
-    if strangers:
-        named = " ".join(f"{flag} {shown_line(name, 80)}" for flag, name in strangers.items())
-        more = "" if has_cases else ", with --cases FILE if they are not in cases.json"
-        raise Unusable(f"{file}: it was recorded with {named}; a module is never imported because a {kind} names it, "
-                       f"so say it yourself{more}: {command}")
+    first, *inner = name.split(".")
+    if not _DOTTED.fullmatch(name) or name.endswith(".py"):
+        wanted = module_name_of(name) or "triage_task for triage_task.py, or folder.module"
+        raise Unusable(f"{shown_line(name, 80)} is no name of a module: give {wanted}")
+    if first in OWN_NAMES or first in sys.stdlib_module_names:
+        owner = "the kit" if first in OWN_NAMES else "Python"
+        raise Unusable(f"{name} is a module of {owner} itself; give your module another name")
+    folder, spec = next(((folder, spec) for folder in folders if (spec := _spec_in(folder, name))), (None, None))
+    if spec is None:
+        places = " or ".join(str(folder) for folder in dict.fromkeys(folders))
+        raise Unusable(f"there is no module {name} (looked for {name.replace('.', '/')}.py in {places})")
+    if str(folder) not in sys.path:
+        # behind all others: a file of the user never stands in for a module of the kit or of Python
+        sys.path.append(str(folder))
+    module, dotted = _run(spec), first
+    for part in inner:
+        dotted += f".{part}"
+        found = PathFinder.find_spec(dotted, getattr(module, "__path__", []))
+        if found is None or found.origin is None:
+            raise Unusable(f"there is no module {dotted} in {module.__file__}")
+        outer, module = module, _run(found)
+        setattr(outer, part, module)
+    return module
 
 
 def source_of(module: ModuleType) -> str:
@@ -147,16 +140,6 @@ def _text_of(value: object, make: Callable[[object], str]) -> str:
         return ""
 
 
-def _check_name(name: str) -> None:
-    first = name.partition(".")[0]
-    if not _DOTTED.fullmatch(name) or name.endswith(".py"):
-        wanted = module_name_of(name) or "triage_task for triage_task.py, or folder.module"
-        raise Unusable(f"{shown_line(name, 80)} is no name of a module: give {wanted}")
-    if first in OWN_NAMES or first in sys.stdlib_module_names:
-        owner = "the kit" if first in OWN_NAMES else "Python"
-        raise Unusable(f"{name} is a module of {owner} itself; give your module another name")
-
-
 def _spec_in(folder: Path, name: str) -> ModuleSpec | None:
     """What is run first for a name: its file, or the folder that it is in, with an __init__.py or without."""
     first, *inner = name.split(".")
@@ -167,53 +150,35 @@ def _spec_in(folder: Path, name: str) -> ModuleSpec | None:
     return spec if found is not None and found.origin is not None else None
 
 
-def _run_to(name: str, spec: ModuleSpec) -> ModuleType:
-    parts = name.split(".")
-    module = _run(spec)
-    for number in range(1, len(parts)):
-        inner = ".".join(parts[: number + 1])
-        found = PathFinder.find_spec(inner, getattr(module, "__path__", []))
-        if found is None or found.origin is None:
-            raise Unusable(f"there is no module {inner} in {module.__file__}")
-        outer, module = module, _run(found)
-        setattr(outer, parts[number], module)
-    return module
-
-
 def _run(spec: ModuleSpec) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
+    before = sys.modules.get(spec.name)
+    sys.modules[spec.name] = module
     if spec.origin is None:
         # a folder without __init__.py: it is this one, whatever else of that name can be imported
         module.__path__ = list(spec.submodule_search_locations or ())
-        sys.modules[spec.name] = module
         return module
-    before = sys.modules.get(spec.name)
-    sys.modules[spec.name] = module
+    file, loader = spec.origin, spec.loader
+
+    def execute() -> None:
+        if not isinstance(loader, SourceFileLoader):
+            raise ImportError("it is no file of Python source")
+        # not exec_module: it trusts a .pyc of the same second and size, and runs another text than the one digested
+        exec(loader.source_to_code(loader.get_data(file), file), module.__dict__)
+
     try:
-        called(_execute, spec, module)
+        called(execute)
     except Raised as raised:
+        error = raised.error
         if before is None:
             del sys.modules[spec.name]
         else:
             sys.modules[spec.name] = before
-        if isinstance(raised.error, MemoryError):
-            raise raised.error from None  # which says nothing of the module
-        raise Unusable(_what_went_wrong(str(spec.origin), raised.error)) from raised.error
+        if isinstance(error, MemoryError):
+            raise error from None  # which says nothing of the module
+        if isinstance(error, SyntaxError):
+            raise Unusable(f"{error.filename or file}, line {error.lineno}: it is not Python: {error.msg}") from error
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+        place = f"{file}, line {lines[-1]}" if lines else file
+        raise Unusable(f"{place}: it cannot be imported: {type(error).__name__}: {shown_line(str(error))}") from error
     return module
-
-
-def _execute(spec: ModuleSpec, module: ModuleType) -> None:
-    loader = spec.loader
-    if not isinstance(loader, SourceFileLoader):
-        raise ImportError("it is no file of Python source")
-    # not exec_module: it trusts a .pyc of the same second and size, and runs another text than the one digested
-    code = loader.source_to_code(loader.get_data(str(spec.origin)), str(spec.origin))
-    exec(code, module.__dict__)
-
-
-def _what_went_wrong(file: str, error: BaseException) -> str:
-    if isinstance(error, SyntaxError):
-        return f"{error.filename or file}, line {error.lineno}: it is not Python: {error.msg}"
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    place = f", line {lines[-1]}" if lines else ""
-    return f"{file}{place}: it cannot be imported: {type(error).__name__}: {shown_line(str(error))}"

@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
@@ -23,6 +22,7 @@ MOST_PARTS = 8_000_000
 MOST_LETTERS = 300
 """Of an id, a split or a tag: they stand in every table."""
 MOST_TAGS = 100
+ROLES = ("system", "user", "assistant")
 
 
 def read_cases(path: Path, named_by: str = "--cases FILE") -> tuple[Case, ...]:
@@ -37,7 +37,12 @@ def read_cases(path: Path, named_by: str = "--cases FILE") -> tuple[Case, ...]:
         fields = Fields(read_json(path, MOST_BYTES, MOST_PARTS))
         fields.has_exactly(("cases",))
         cases = tuple(_case_of(case) for case in fields.objects("cases"))
-        _check_ids(cases)
+        if not cases:
+            raise ValueError("cases is empty: there is nothing to ask")
+        if found := first_alike(case.id for case in cases):
+            number, first, but_for = found
+            raise ValueError(f"cases[{number}] ({cases[number].id}).id is the same as cases[{first}] "
+                             f"({cases[first].id}).id{but_for}")
     except ValueError as error:
         raise Unusable(f"{path}: {error}") from None
     return cases
@@ -82,19 +87,6 @@ def _label(fields: Fields, name: str, text: str) -> str:
     return text
 
 
-def _check_ids(cases: Sequence[Case]) -> None:
-    if not cases:
-        raise ValueError("cases is empty: there is nothing to ask")
-    found = first_alike(case.id for case in cases)
-    if found is not None:
-        number, first, but_for = found
-        raise ValueError(f"cases[{number}] ({cases[number].id}).id is the same as cases[{first}] "
-                         f"({cases[first].id}).id{but_for}")
-
-
-ROLES = ("system", "user", "assistant")
-
-
 @dataclass(frozen=True, slots=True)
 class Task:
     """How a case becomes a prompt and how an output is checked: the functions of one module.
@@ -134,14 +126,43 @@ class Prompt:
 def load_task(module_name: str, folders: Sequence[Path]) -> Task:
     """The task in a module. Raises Unusable with what the module lacks."""
     module = load_module(module_name, folders)
-    baselines = _baselines(module)
+
+    def text(name: str) -> str:
+        value = getattr(module, name, None)
+        if not isinstance(value, str) or not value or shown_line(value) != value:
+            raise Unusable(f"{module.__file__}: {name} must be a text of one line")
+        return value
+
+    def function(name: str) -> Any:
+        value = getattr(module, name, None)
+        if not callable(value):
+            raise Unusable(f"{module.__file__}: a task needs a function {name}; README.md shows all of them")
+        return value
+
+    def function_or_none(name: str) -> Any:
+        return function(name) if hasattr(module, name) else None
+
+    baselines: Any = {}
+    make_baselines = function_or_none("baselines")
+    if make_baselines:
+        try:
+            baselines = called(make_baselines)
+        except Raised as raised:
+            raise Unusable(f"{module.__file__}: baselines() {told(raised.error, make_baselines)}") from raised.error
+    if not isinstance(baselines, dict) or not all(
+            isinstance(name, str) and callable(baselines[name]) for name in baselines):
+        raise Unusable(f"{module.__file__}: baselines() must give {{name: function(case, seed)}}")
+    sees_labels = getattr(module, "SEES_LABELS", ())
+    if isinstance(sees_labels, str) or not isinstance(sees_labels, list | tuple | set | frozenset):
+        raise Unusable(f"{module.__file__}: SEES_LABELS must be a list of names of baselines")
+    for name in sees_labels:
+        if name not in baselines:
+            raise Unusable(f"{module.__file__}: SEES_LABELS names {shown_line(str(name), 60)}, "
+                           "which baselines() does not have")
     return Task(
-        module_name, _text(module, "NAME"), _text(module, "VERSION"),
-        sha256_hex(source_of(module).encode("utf-8")), _function(module, "messages"),
-        _function(module, "schema"), _function(module, "check"),
-        _function(module, "explain") if hasattr(module, "explain") else None,
-        baselines, _sees_labels(module, baselines),
-        _function(module, "problems") if hasattr(module, "problems") else None)
+        module_name, text("NAME"), text("VERSION"), sha256_hex(source_of(module).encode("utf-8")),
+        function("messages"), function("schema"), function("check"), function_or_none("explain"), baselines,
+        tuple(sorted(sees_labels)), function_or_none("problems"))
 
 
 def prompt_of(task: Task, case: Case) -> Prompt:
@@ -181,18 +202,17 @@ class _WrongShapeError(ValueError):
 def _checked_messages(given: object) -> tuple[Message, ...]:
     if not isinstance(given, list | tuple) or not given:
         raise _WrongShapeError(" is not a list of at least one message")
-    return tuple(_checked_message(number, message) for number, message in enumerate(given))
-
-
-def _checked_message(number: int, message: object) -> Message:
-    if not isinstance(message, Mapping) or message.keys() != {"role", "content"}:
-        raise _WrongShapeError(f"[{number}] is not {{\"role\", \"content\"}}")
-    role, content = message["role"], message["content"]
-    if role not in ROLES:
-        raise _WrongShapeError(f"[{number}].role is not one of {', '.join(ROLES)}")
-    if not isinstance(content, str) or not _is_sendable(content):
-        raise _WrongShapeError(f"[{number}].content is not a text (or holds a lone surrogate)")
-    return {"role": role, "content": content}
+    found: list[Message] = []
+    for number, message in enumerate(given):
+        if not isinstance(message, Mapping) or message.keys() != {"role", "content"}:
+            raise _WrongShapeError(f"[{number}] is not {{\"role\", \"content\"}}")
+        role, content = message["role"], message["content"]
+        if role not in ROLES:
+            raise _WrongShapeError(f"[{number}].role is not one of {', '.join(ROLES)}")
+        if not isinstance(content, str) or any("\ud800" <= letter <= "\udfff" for letter in content):
+            raise _WrongShapeError(f"[{number}].content is not a text (or holds a lone surrogate)")
+        found.append({"role": role, "content": content})
+    return tuple(found)
 
 
 def _checked_schema(given: object) -> Mapping[str, JSON] | None:
@@ -205,48 +225,3 @@ def _checked_schema(given: object) -> Mapping[str, JSON] | None:
     except (TypeError, ValueError, RecursionError):
         raise _WrongShapeError(" holds something that is not JSON") from None
     return given
-
-
-def _is_sendable(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _text(module: ModuleType, name: str) -> str:
-    value = getattr(module, name, None)
-    if not isinstance(value, str) or not value or shown_line(value) != value:
-        raise Unusable(f"{module.__file__}: {name} must be a text of one line")
-    return value
-
-
-def _function(module: ModuleType, name: str) -> Any:
-    value = getattr(module, name, None)
-    if not callable(value):
-        raise Unusable(f"{module.__file__}: a task needs a function {name}; README.md shows all of them")
-    return value
-
-
-def _baselines(module: ModuleType) -> Mapping[str, Callable[[Case, int], str]]:
-    if not hasattr(module, "baselines"):
-        return {}
-    try:
-        found = called(lambda: _function(module, "baselines")())  # noqa: PLW0108 - it may be no function
-    except Raised as raised:
-        raise Unusable(f"{module.__file__}: baselines() {told(raised.error, module.baselines)}") from raised.error
-    if not isinstance(found, dict) or not all(isinstance(name, str) and callable(found[name]) for name in found):
-        raise Unusable(f"{module.__file__}: baselines() must give {{name: function(case, seed)}}")
-    return cast("Mapping[str, Callable[[Case, int], str]]", found)
-
-
-def _sees_labels(module: ModuleType, baselines: Mapping[str, object]) -> tuple[str, ...]:
-    found = getattr(module, "SEES_LABELS", ())
-    if isinstance(found, str) or not isinstance(found, list | tuple | set | frozenset):
-        raise Unusable(f"{module.__file__}: SEES_LABELS must be a list of names of baselines")
-    strangers = [name for name in found if name not in baselines]
-    if strangers:
-        raise Unusable(f"{module.__file__}: SEES_LABELS names {shown_line(str(strangers[0]), 60)}, "
-                       "which baselines() does not have")
-    return tuple(sorted(found))
