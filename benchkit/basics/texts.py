@@ -40,7 +40,8 @@ def unseen_in(text: str) -> str | None:
 
 def shown(text: str) -> str:
     r"""The text with control characters shown (`\x1b`), so that a terminal is never sent them."""
-    return _UNSHOWN.sub(_escape, text)
+    # most texts are plain ones
+    return text if text.isascii() and text.isprintable() else _UNSHOWN.sub(_escape, text)
 
 
 def shown_line(text: str, most: int = 200) -> str:
@@ -157,9 +158,9 @@ def percent(value: Fraction | float | None, limit: Fraction | float | None = Non
     if value is None:
         return NOT_AVAILABLE
     text = _rounded(value, limit)
-    if value > 0 and not Fraction(text):
+    if value > 0 and not float(text):
         return "<0.1"
-    return ">99.9" if value < 1 and Fraction(text) == 100 else text
+    return ">99.9" if value < 1 and float(text) == 100 else text
 
 
 def percent_in_words(value: Fraction | float) -> str:
@@ -181,7 +182,7 @@ def points(value: Fraction | float | None, limit: Fraction | float | None = None
 def distance(value: Fraction | float, limit: Fraction | float | None = None) -> str:
     """A difference of shares in percentage points, without a sign: `3.3`; beside a `limit` as percent() has it."""
     text = _rounded(value, limit)
-    if 0 < value < 1 and Fraction(text) in (0, 100):
+    if 0 < value < 1 and float(text) in (0, 100):
         return "0.1" if value < Fraction(1, 2) else "99.9"
     return text
 
@@ -197,7 +198,7 @@ def _rounded(value: Fraction | float, limit: Fraction | float | None) -> str:
     while limit is not None and digits < MOST_DIGITS and (
             _side(round(share * 100, digits) / 100, limit) != _side(share, limit)):
         digits += 1
-    whole, rest = divmod(round(share * 100 * 10**digits), 10**digits)
+    whole, rest = divmod(round(share * (100 * 10**digits)), 10**digits)
     return f"{whole}.{rest:0{digits}}"
 
 

@@ -114,6 +114,8 @@ _NAMING_ATTRIBUTES = {"id", "class", "for", "headers", "aria-labelledby", "aria-
 _VOID = {"br", "hr", "col", "wbr"}
 _VERBATIM = {"pre", "code", "mark", "text", "title", "desc"}
 _BEFORE_A_UNIT = re.compile(r" (?<=\d )(?=%|points?\b|m?s\b)")
+PIECE = 8_192
+"""Characters that a piece of a stream has at least, but for the last."""
 _BEHIND_PUNCTUATION = re.compile(r"[_:/.]+(?=\w)")
 
 
@@ -137,11 +139,17 @@ def element(name: str, *children: Child, **attributes: Attribute) -> Html:
 
 
 def stream(name: str, children: Iterable[Child], **attributes: Attribute) -> Iterator[Html]:
-    """An element, child by child, so that a long one is never held whole. Raises ValueError as element does."""
-    yield _start(name, **attributes)
+    """An element in pieces, so that a long one is never held whole. Raises ValueError as element does."""
+    held, size = [_start(name, **attributes)], 0
     for child in children:
-        yield child if type(child) is Html else _content(child)
-    yield Html(f"</{name}>")
+        piece = child if type(child) is Html else _content(child)
+        held.append(piece)
+        size += len(piece)
+        # what it stands in hands every piece on, so they are not too small
+        if size > PIECE:
+            yield whole(held)
+            held, size = [], 0
+    yield Html(f"{whole(held)}</{name}>")
 
 
 def joined(*children: Child) -> Html:

@@ -7,12 +7,13 @@ from itertools import chain, islice
 
 from benchkit.pages import page
 from benchkit.pages.curve_charts import CurveChart, DistributionChart, curve_chart, distribution_chart
-from benchkit.pages.html import Child, Html, breakable, element, joined, stream, whole
+from benchkit.pages.html import Child, Html, breakable, element, joined, stream
 from benchkit.pages.parts import SIGNS, badge, mark, stacked_bar
 from benchkit.pages.row_charts import DrawnBar, RowTitles, TimelineChart, bar_chart, difference_chart, timeline_chart
 from benchkit.render import document as doc
 from benchkit.render.reading import counted, made, plain, spans_of
 
+LINE_END = Html("\n")
 SCROLLS_FROM = 2000
 """Texts of more characters than this may need a box of their own to scroll in, which the keyboard must reach."""
 LONG_VALUE = 8
@@ -30,11 +31,13 @@ def blocks_html(blocks: doc.Blocks, level: int) -> Iterator[Html]:
     """Several blocks; `level` is that of a title in them."""
     for block in made(blocks):
         yield from block_html(block, level)
-        yield Html("\n")
+        yield LINE_END
 
 
 def line(cell: doc.Cell) -> Html:
     """Spans, one behind the other."""
+    if isinstance(cell, str):
+        return joined(cell)
     spans = spans_of(cell)
     shown = [span if isinstance(span, str) else _span(span) for span in spans]
     if len(spans) > 1 and all(isinstance(span, doc.Mark) and span.small for span in spans):
@@ -198,8 +201,7 @@ def _bullets(block: doc.Bullets, level: int) -> Iterator[Html]:
 
 @block_html.register
 def _fold(block: doc.Fold, level: int) -> Iterable[Html]:
-    # one piece, such as a case with its texts: many pieces cost more, since all that they stand in hands them on
-    return [whole(_folded(line(block.title), blocks_html(block.blocks, level), block.anchor, block.is_open))]
+    return _folded(line(block.title), blocks_html(block.blocks, level), block.anchor, block.is_open)
 
 
 @block_html.register
