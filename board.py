@@ -44,42 +44,18 @@ def parser() -> cli.Parser:
     """The flags of this command."""
     flags = cli.Parser("board.py", __doc__)
     commands = flags.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    add_run_flags(commands.add_parser(
-        "run", prog="board.py run", help="ask what is left of a job, judge it, and draw the board"))
-    begin = commands.add_parser("begin", prog="board.py begin", help="begin another batch; nobody is asked")
-    add_job(begin)
-    begin.add_argument("--offline", action="store_true", help="take rewordings from the cache only: no network")
-    merge = commands.add_parser("merge", prog="board.py merge", help="the shards of a batch as one, and its board")
-    add_batch(merge)
-    # without a default argparse calls what may be left out required, too
-    merge.add_argument("copies", metavar="COPY", nargs="*", default=[],
-                       help="the same batch as it stands on another disk")
-    report = commands.add_parser("report", prog="board.py report", help="judge and draw again; nobody is asked")
-    add_job(report)
-    report.add_argument("--batch", metavar="STAMP", help="this batch (default: the newest)")
-    report.add_argument("--accept-altered", action="store_true", help="report on altered questions; the board says so")
-    estimate = commands.add_parser("estimate", prog="board.py estimate", help="tokens and seconds still to come")
-    add_job(estimate)
-    add_models(estimate)
-    trace = commands.add_parser("trace", prog="board.py trace", help="one trial as a story, in the order of time")
-    add_batch(trace)
-    trace.add_argument("--case", metavar="ID", required=True, help="which question")
-    trace.add_argument("--system", metavar="S", required=True, help="whose answer")
-    trace.add_argument("--trial", type=cli.whole_number, metavar="N", default=1, help="which (default %(default)s)")
-    again = commands.add_parser("recompute", prog="board.py recompute", help="judge again, and list what changes")
-    add_batch(again)
-    again.add_argument("--full", action="store_true", help="all tracks, not only those whose judge changed")
-    again.add_argument("--apply", action="store_true", help="write the changes, and draw the board")
-    close = commands.add_parser("publish", prog="board.py publish", help="verify and judge all, and close the batch")
-    add_batch(close)
-    commands.add_parser("list", prog="board.py list", help="the batches there are")
-    return flags
 
+    def command(name: str, says: str, of: str = "") -> argparse.ArgumentParser:
+        one = commands.add_parser(name, prog=f"board.py {name}", help=says)
+        if of == "job":
+            one.add_argument("job", metavar="JOB", help="the job, such as jobs/example.toml")
+        elif of == "batch":
+            one.add_argument("batch", metavar="BATCH", help="the batch: its path, JOB/STAMP or STAMP")
+        return one
 
-def add_run_flags(run: argparse.ArgumentParser) -> None:
-    """What `run` takes."""
-    add_job(run)
-    add_models(run)
+    run = command("run", "ask what is left of a job, judge it, and draw the board", "job")
+    models = "these systems (default: those of the job)"
+    run.add_argument("--models", metavar="A,B", help=models)
     run.add_argument("--offline", action="store_true", help="baselines only: no key, no server, no network")
     run.add_argument("--limit", type=cli.whole_number, metavar="N", help="run at most N cells in this session")
     run.add_argument("--shard", metavar="I/N", help=f"run part I of N only, into files of its own in the batch "
@@ -93,21 +69,26 @@ def add_run_flags(run: argparse.ArgumentParser) -> None:
     run.add_argument("--accept-damage", action="store_true",
                      help="go on with damaged answers or a damaged trace, and run again what is lost")
     run.add_argument("--budget-s", type=cli.seconds, metavar="S", help="start no cell after this many seconds")
-
-
-def add_job(flags: argparse.ArgumentParser) -> None:
-    """Which job."""
-    flags.add_argument("job", metavar="JOB", help="the job, such as jobs/example.toml")
-
-
-def add_batch(flags: argparse.ArgumentParser) -> None:
-    """Which batch."""
-    flags.add_argument("batch", metavar="BATCH", help="the batch: its path, JOB/STAMP or STAMP")
-
-
-def add_models(flags: argparse.ArgumentParser) -> None:
-    """Which systems."""
-    flags.add_argument("--models", metavar="A,B", help="these systems (default: those of the job)")
+    begin = command("begin", "begin another batch; nobody is asked", "job")
+    begin.add_argument("--offline", action="store_true", help="take rewordings from the cache only: no network")
+    # without a default argparse calls what may be left out required, too
+    command("merge", "the shards of a batch as one, and its board", "batch").add_argument(
+        "copies", metavar="COPY", nargs="*", default=[], help="the same batch as it stands on another disk")
+    report = command("report", "judge and draw again; nobody is asked", "job")
+    report.add_argument("--batch", metavar="STAMP", help="this batch (default: the newest)")
+    report.add_argument("--accept-altered", action="store_true", help="report on altered questions; the board says so")
+    command("estimate", "tokens and seconds still to come", "job").add_argument(
+        "--models", metavar="A,B", help=models)
+    trace = command("trace", "one trial as a story, in the order of time", "batch")
+    trace.add_argument("--case", metavar="ID", required=True, help="which question")
+    trace.add_argument("--system", metavar="S", required=True, help="whose answer")
+    trace.add_argument("--trial", type=cli.whole_number, metavar="N", default=1, help="which (default %(default)s)")
+    again = command("recompute", "judge again, and list what changes", "batch")
+    again.add_argument("--full", action="store_true", help="all tracks, not only those whose judge changed")
+    again.add_argument("--apply", action="store_true", help="write the changes, and draw the board")
+    command("publish", "verify and judge all, and close the batch", "batch")
+    command("list", "the batches there are")
+    return flags
 
 
 def main(argv: "list[str] | None" = None) -> int:

@@ -14,9 +14,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-# a test puts the modules back that were there before it: those of the kit are loaded once, and not in every test
 import board
 from benchkit.basics.json_text import close_line
+
+# a test puts the modules back that were there before it: those of the kit are loaded once, and not in every test
+from benchkit.boards import stories  # noqa: F401
 from tests.boards_packs import PACK, PackTest, put_pack
 from tests.commands import Told
 

@@ -13,7 +13,7 @@ from benchkit.boards.questions import Questions, make_questions, read_questions
 from benchkit.boards.solvers import read_env_file
 from benchkit.boards.trace_check import verify
 from benchkit.boards.trace_events import event_of
-from benchkit.boards.trace_file import TraceReader
+from benchkit.boards.trace_file import look_over, segments_in
 from benchkit.trial_log.reader import read_log
 from tests import trial_logs as logs
 from tests.commands import ROOT
@@ -36,16 +36,12 @@ def look_at_trace(path: Path, original: bytes) -> None:
     written = {(event.key, event.seq): (number, event) for number, event in enumerate(
         event_of(json.loads(line)) for line in original.splitlines())}
     numbers = []
-    reader = TraceReader(path)
-    try:
-        for segment in reader.segments():
-            for event in segment.events:
-                number, as_written = written.get((event.key, event.seq), (0, None))
-                assert as_written == event, "altered, and believed"
-                numbers.append(number)
-        reader.look_over()
-    finally:
-        reader.close()
+    for segment in segments_in(path):
+        for event in segment.events:
+            number, as_written = written.get((event.key, event.seq), (0, None))
+            assert as_written == event, "altered, and believed"
+            numbers.append(number)
+    look_over(path)
     if numbers != list(range(len(written))):
         assert not verify(read_log(path.with_name("responses.jsonl")), path).is_consistent, "nothing was named"
 

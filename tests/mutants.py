@@ -79,8 +79,8 @@ MUTANTS = (
            "        if self._finish.casefold() not in _ENDS:\n", "        if not self._finish:\n",
            ("tests.test_network_openai_replies", "tests.test_command_openai_situations")),
     Mutant("truths are looked for in the trials alone that a board samples", "benchkit/boards/trace_check.py",
-           "    for what in asked.exposed_in(segment, game):\n",
-           "    for what in asked.exposed_in(segment, game) if segment.key.cell.trial == 1 else ():\n",
+           "        for what in self._asked.exposed_in(segment, game):\n",
+           "        for what in self._asked.exposed_in(segment, game) if segment.key.cell.trial == 1 else ():\n",
            ("tests.test_boards_publish",)),
 )
 

@@ -20,17 +20,14 @@ from benchkit.boards.batch import (
     FoundBatch,
     batch_of,
     batch_to_wire,
-    batches_of,
     every_batch,
     find_batch,
     make_batch_folder,
     new_batch,
     newest,
-    newest_open,
     passed_over,
+    put_batch,
     read_batch,
-    rebuild_batch,
-    start_batch,
     write_batch,
 )
 from benchkit.boards.fingerprints import dataset_parts
@@ -56,7 +53,8 @@ class BatchTest(PackTest):
         """A batch on the disk; its status as it begins, or another."""
         questions = self.questions(job)
         batch = new_batch(job, self.pack, questions, stamp)
-        return start_batch(self.runs, replace(batch, status=status or batch.status), questions)
+        return put_batch(make_batch_folder(self.runs, job.name, stamp), replace(batch, status=status or batch.status),
+                         questions)
 
 
 class MakingBatches(BatchTest):
@@ -91,7 +89,7 @@ class MakingBatches(BatchTest):
         found = self.start()
         job = replace(JOB, asks=FromPack("tiny", 5, 1))
         questions = self.questions(job)
-        again = rebuild_batch(found.folder, new_batch(job, self.pack, questions, STAMP), questions)
+        again = put_batch(found.folder, new_batch(job, self.pack, questions, STAMP), questions)
         self.assertEqual(again, read_batch(found.folder))
         self.assertEqual(5, len(read_questions(
             found.folder / CASES, again.batch.cases_sha256, again.batch.dataset.questions_sha256).cases))
@@ -120,31 +118,31 @@ class FindingBatches(BatchTest):
         self.assertEqual(["also/20261130T120000Z", "mine/20261130T115959Z", "mine/20261130T120000Z",
                           "mine/20261130T120000Z-2"], names[:4])
         self.assertEqual("mine/20261130T120000Z-11", names[-1])
-        self.assertEqual(names[1:], [found.name for found in batches_of(self.runs, "mine")])
+        self.assertEqual(names[1:], [name for name in names if name.startswith("mine/")])
 
     def test_the_newest_that_is_not_published_is_gone_on_with(self) -> None:
-        self.assertIsNone(newest_open(self.runs, "mine"))
+        self.assertIsNone(newest(self.runs, "mine", is_open=True))
         self.assertIsNone(newest(self.runs, "mine"))
         first = self.start()
         second = self.start("2026-11-30T13:00:00.000Z", status=PUBLISHED)
-        self.assertEqual(first, newest_open(self.runs, "mine"))
+        self.assertEqual(first, newest(self.runs, "mine", is_open=True))
         self.assertEqual(second, newest(self.runs, "mine"))
 
     def test_a_blocked_batch_stands_before_nothing_but_is_told(self) -> None:
         blocked = self.start(status=BLOCKED)
-        self.assertEqual((blocked, blocked), (newest_open(self.runs, "mine"), newest(self.runs, "mine")))
+        self.assertEqual((blocked, blocked), (newest(self.runs, "mine", is_open=True), newest(self.runs, "mine")))
         good = self.start("2026-11-30T13:00:00.000Z")
         self.assertEqual((), passed_over(self.runs, good))
         newer = self.start("2026-11-30T14:00:00.000Z", status=BLOCKED)
-        self.assertEqual((good, good), (newest_open(self.runs, "mine"), newest(self.runs, "mine")))
+        self.assertEqual((good, good), (newest(self.runs, "mine", is_open=True), newest(self.runs, "mine")))
         self.assertEqual((newer,), passed_over(self.runs, good))
 
     def test_a_folder_whose_start_was_cut_off_is_no_batch(self) -> None:
         found = self.start()
         cut_off = make_batch_folder(self.runs, "mine", "2026-11-30T15:00:00.000Z")
         (self.runs / "mine" / "notes").mkdir()
-        self.assertEqual((found,), batches_of(self.runs, "mine"))
-        self.assertEqual(found, newest_open(self.runs, "mine"))
+        self.assertEqual([found], list(every_batch(self.runs)))
+        self.assertEqual(found, newest(self.runs, "mine", is_open=True))
         with self.assertRaises(Unusable):
             find_batch(self.runs, cut_off.name, "mine")
 

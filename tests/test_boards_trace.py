@@ -14,6 +14,7 @@ from typing import Any
 from benchkit.basics.errors import BrokenOff, EnvironmentFailure, Interrupted, Unusable
 from benchkit.basics.json_text import close_line
 from benchkit.basics.values import JSON, Cell, Reply
+from benchkit.boards.console import story_of
 from benchkit.boards.trace_events import (
     KNOWN_EVENT_TYPES,
     SegmentKey,
@@ -24,8 +25,7 @@ from benchkit.boards.trace_events import (
     shown_in,
     steps_in,
 )
-from benchkit.boards.trace_file import TraceReader, TraceWriter, trace_damage_named_by
-from benchkit.boards.trace_story import story_of
+from benchkit.boards.trace_file import TraceWriter, segments_in, trace_damage_named_by
 from benchkit.disk.appending import AppendFile, DiskCalls
 from benchkit.running.plan import Selection
 from benchkit.trial_log.lines import Damage
@@ -251,16 +251,13 @@ class Damaged(InAFolder):
 class Reading(InAFolder):
     def test_segments_come_one_by_one_and_those_of_a_cell_can_be_asked_for(self) -> None:
         self.batch.run({ROBOT: Robot()}, trials=2)
-        reader = TraceReader(self.batch.trace_path)
-        self.addCleanup(reader.close)
-        segments = list(reader.segments())
+        segments = list(segments_in(self.batch.trace_path))
         self.assertEqual([(one.key.cell.case, one.key.cell.trial) for one in segments],
                          [("toy-1", 1), ("toy-2", 1), ("toy-1", 2), ("toy-2", 2)])
-        self.assertEqual(list(reader.segments_of(Cell(ROBOT, "toy-1", 2))), [segments[2]])
 
     def test_a_trace_that_is_not_there_is_named(self) -> None:
         with self.assertRaisesRegex(Unusable, "trace.jsonl: there is no such file"):
-            TraceReader(self.batch.trace_path)
+            list(segments_in(self.batch.trace_path))
 
     def test_a_long_trace_is_read_in_the_memory_of_one_trial(self) -> None:
         lines = (event_bytes(event("trial/start" if seq == 0 else "context/user", seq, Cell(ROBOT, "toy", trial),
@@ -269,8 +266,8 @@ class Reading(InAFolder):
         with self.batch.trace_path.open("wb") as file:
             file.writelines(lines)
         script = ("import sys, tracemalloc; from pathlib import Path\n"
-                  "from benchkit.boards.trace_file import TraceReader\n"
-                  "tracemalloc.start(); print(sum(1 for one in TraceReader(Path(sys.argv[1])).segments()),"
+                  "from benchkit.boards.trace_file import segments_in\n"
+                  "tracemalloc.start(); print(sum(1 for one in segments_in(Path(sys.argv[1]))),"
                   " tracemalloc.get_traced_memory()[1])")
         done = subprocess.run([sys.executable, "-c", script, str(self.batch.trace_path)], cwd=ROOT,
                               capture_output=True, text=True, check=True)

@@ -153,8 +153,8 @@ def say_more_and_sign_it(events: Events) -> None:
     first = [event_of(event) for event in events[: events.index(of(events, "trial/start", 1))]]
     opening = opening_of(first)
     assert opening is not None
-    for number, sent in enumerate(sent_in(first)):
-        request = opening.request(sent.messages, Robot().settings(), 1001)
+    for number, (_, messages) in enumerate(sent_in(first)):
+        request = opening.request(messages, Robot().settings(), 1001)
         of(events, "assistant/message", number)["data"]["request"] = request
 
 

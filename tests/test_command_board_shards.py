@@ -17,8 +17,8 @@ from benchkit import cli
 from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.errors import EnvironmentFailure
 from benchkit.basics.json_text import close_line
-from benchkit.boards import merging
-from benchkit.boards.batch_log import one_at_a_time
+from benchkit.boards import batch_log
+from benchkit.boards.batch_run import one_at_a_time
 from benchkit.disk.appending import AppendFile
 from benchkit.disk.locking import LockedElsewhere
 from benchkit.disk.whole_files import move_whole
@@ -302,7 +302,7 @@ class MergedWhileOneRecords(Shards):
             self.told = [self.type(command) for command in commands]
             return found
 
-        self.enterContext(mock.patch.object(merging, "merge_logs", merged))
+        self.enterContext(mock.patch.object(batch_log, "merge_logs", merged))
 
     def test_what_a_shard_records_meanwhile_is_left_to_the_next_merge(self) -> None:
         self.well("run jobs/tiny.toml --shard 1/3 --limit 2")
@@ -340,7 +340,7 @@ class MergedWhileOneRecords(Shards):
         for moves, merged in enumerate((8, 24, 24)):
             with self.subTest(moves=moves):
                 self.reset(folder, before)
-                with mock.patch.object(merging, "move_whole", self.cut_off_after(moves)):
+                with mock.patch.object(batch_log, "move_whole", self.cut_off_after(moves)):
                     self.assertEqual(3, self.type(f"merge {folder} copy").code)
                 if merged == 24:
                     for command in ("report jobs/tiny.toml", "run jobs/tiny.toml", "run jobs/tiny.toml --shard 2/3"):

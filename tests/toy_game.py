@@ -21,7 +21,7 @@ from benchkit.boards.pack import Handed, Pack, PackBaseline, PackMarket, PriceLi
 from benchkit.boards.playing import Timing, TracedSystem
 from benchkit.boards.solvers import baseline_solver
 from benchkit.boards.trace_check import Verification, verify
-from benchkit.boards.trace_file import Segment, TraceReader, TraceWriter, trace_damage_named_by
+from benchkit.boards.trace_file import Segment, TraceWriter, segments_in, trace_damage_named_by
 from benchkit.boards.trace_invariants import Asked
 from benchkit.running.engine import Observer
 from benchkit.running.plan import ALL, RemainingWork, Selection
@@ -207,11 +207,7 @@ class Batch:
         return examine_trials(lambda take: read_log(self.log_path, take=take), self.trace_path, asked, before)
 
     def segments(self) -> list[Segment]:
-        reader = TraceReader(self.trace_path, trace_damage_named_by(self.log()))
-        try:
-            return list(reader.segments())
-        finally:
-            reader.close()
+        return list(segments_in(self.trace_path, trace_damage_named_by(self.log())))
 
     def trials(self) -> list[TrialLine]:
         return [line for line, _place in self.log().lines_that_count() if isinstance(line, TrialLine)]

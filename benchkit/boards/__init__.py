@@ -4,8 +4,8 @@
     questions                making questions, and the gates they pass
     game, playing, trace_*   a system at a question, and the record of all it saw, bought and said
     batch, fingerprints      one folder with all that belongs to one run of a job, and what it must agree with
-    choosing_batch, solvers, recording_batch
-                             which batch is gone on with, who answers, and the session that asks them
+    batch_log, batch_run, solvers
+                             its log and those of its shards; which batch is gone on with, the session, who answers
     findings                 one look over a batch, its log and its trace, for all of the next line
     expected_trials, trace_check, evaluation, solver_facts, samples
                              what must agree, whether it does, the verdicts, what each took and said, what is shown
@@ -13,7 +13,7 @@
     banners, board, sections, board_document
                              the board: as a value, its sections, the document
     console                  what a terminal is told of batches and of what is to come
-    finalizing, publish      all that is derived, on the disk; judged again; verified and closed
+    finalizing               all that is derived, on the disk; judged again; verified and closed
     estimate                 what is still to come, in tokens and seconds
 
 The trial log, the engine, the systems, the statistics and the pages are those of the layers below.

@@ -16,11 +16,8 @@ from benchkit.pages.parts import Tone
 from benchkit.render import document as doc
 from benchkit.running.plan import can_be_retried
 
-PROG = "board.py"
 LONGEST_LINE = 400
 MOST_DETAILS = 50
-MOST_VIOLATIONS = 49
-"""So many violations are named on a board, and how many more there are; more of them stand in the terminal."""
 
 
 def banner(text: str, details: Sequence[str] = (), command: Sequence[str] = (), tone: Tone = Tone.FLAKY) -> doc.Callout:
@@ -29,14 +26,13 @@ def banner(text: str, details: Sequence[str] = (), command: Sequence[str] = (), 
     more = len(details) - MOST_DETAILS
     lines = [*(shown_line(one, LONGEST_LINE) for one in details[:MOST_DETAILS]), *([f"and {more} more"] * (more > 0))]
     blocks: list[doc.Block] = [doc.Bullets(lines)] if lines else []
-    blocks += [doc.command(str(Command(PROG, tuple(command))))] if command else []
+    blocks += [doc.command(str(Command("board.py", tuple(command))))] if command else []
     return doc.Callout(tone, title[:1].upper() + title[1:], blocks)
 
 
 def banners_of(findings: Findings) -> Iterator[doc.Callout]:
     """What is to be said of a batch, its trace apart."""
-    batch = findings.found.batch
-    is_closed = batch.status == PUBLISHED
+    batch, is_closed = findings.found.batch, findings.found.batch.status == PUBLISHED
     if findings.altered:
         yield banner("The questions are not as this batch was made with. Answers were judged by the altered ones.",
                      findings.altered)
@@ -50,10 +46,51 @@ def banners_of(findings: Findings) -> Iterator[doc.Callout]:
         judges = "The file of the judges has" if batch.scoring.is_of_one_file else "The judges have"
         yield banner(f"{judges} changed since these answers were judged; the values are those of the judges of then.",
                      differences, mend)
-    yield from _unread(findings)
+    # what the pack cannot read stands as unreadable
+    cases = [case.id for case in findings.cases if readable_word(findings.pack, case) is None]
+    if cases:
+        yield banner(f"The pack cannot say what is right in {cases_named(cases)} (answer_key raised): it stands as "
+                     "unreadable.")
+    unread = sum((one.unread for one in findings.examined.gathered.values()), Counter[str]())
+    if unread:
+        kinds = ", ".join(shown_line(kind, 60) for kind in unread)
+        yield banner(f"The pack cannot read {count_of(unread.total(), 'answer')} (said_key raised {kinds}): what they "
+                     "say stands as unreadable. Scores are not made of it.")
     yield from _failed(findings)
     if findings.left or (findings.never_run and not is_closed):
-        yield _open(findings)
+        planned = len(findings.rows)
+        cells = f"{planned} {word_for(planned, 'planned cell')}"
+        parts = [f"{findings.left} of {cells} {are(findings.left)} not run yet"] if findings.left else []
+        if findings.never_run:
+            names = ", ".join(shown_line(name, 60) for name in findings.never_run)
+            parts.append(f"the job also names {names}, of which nothing has run")
+        yield banner(f"{'; '.join(parts)}: this board is of a part.", (), ("run", usual_file(batch.job.name)),
+                     Tone.INCOMPLETE)
+
+
+def _failed(findings: Findings) -> Iterator[doc.Callout]:
+    """How many cells were run and have no verdict, system by system, and why."""
+    batch, rows = findings.found.batch, findings.rows
+    planned = Counter(row.cell.system for row in rows)
+    failed: dict[str, list[RowError]] = {}
+    for row in rows:
+        if row.error is not None and row.error.type != "NotRun":
+            failed.setdefault(row.cell.system, []).append(row.error)
+    if not failed:
+        return
+    lines = []
+    for system, errors in failed.items():
+        kinds = ", ".join(f"{kind} {count}" for kind, count in Counter(one.type for one in errors).most_common())
+        message, _ = Counter(one.message for one in errors).most_common(1)[0]
+        lines.append(f"{shown_line(system, 60)}: {len(errors)} of {planned[system]} ({kinds}); most often: "
+                     f"{shown_line(message)}")
+    # a published batch stays as it is
+    can_retry = batch.status != PUBLISHED and any(
+        can_be_retried(findings.log.error_type(row.cell)) for row in rows)
+    yield banner(
+        f"{sum(map(len, failed.values()))} of {count_of(len(rows), 'cell')} ended without a verdict. They are neither "
+        "right nor wrong: what they leave open stands as a range, and decides nothing.", lines,
+        ("run", usual_file(batch.job.name), "--retry-errors") if can_retry else ())
 
 
 def trace_banners(job: str, verification: Verification) -> Iterator[doc.Callout]:
@@ -70,62 +107,7 @@ def trace_banners(job: str, verification: Verification) -> Iterator[doc.Callout]
 
 
 def _first_of(violations: Sequence[Violation], count: int) -> tuple[str, ...]:
-    """As many as a board names, and how many more there are."""
-    named = violations[:MOST_VIOLATIONS]
+    """As many as a board names, and how many more there are; more of them stand in the terminal."""
+    named = violations[:MOST_DETAILS - 1]
     more = count - len(named)
     return (*map(str, named), *([f"and {more} more"] if more else []))
-
-
-def _unread(findings: Findings) -> Iterator[doc.Callout]:
-    """What the pack cannot read stands as unreadable, and that is said."""
-    cases = [case.id for case in findings.cases if readable_word(findings.pack, case) is None]
-    if cases:
-        yield banner(f"The pack cannot say what is right in {cases_named(cases)} (answer_key raised): it stands as "
-                     "unreadable.")
-    failed = sum((one.unread for one in findings.examined.gathered.values()), Counter[str]())
-    if failed:
-        kinds = ", ".join(shown_line(kind, 60) for kind in failed)
-        yield banner(f"The pack cannot read {count_of(failed.total(), 'answer')} (said_key raised {kinds}): what they "
-                     "say stands as unreadable. Scores are not made of it.")
-
-
-def _failed(findings: Findings) -> Iterator[doc.Callout]:
-    """How many cells were run and have no verdict, system by system, and why."""
-    rows = findings.rows
-    failed = [(row.cell.system, row.error) for row in rows if row.error is not None and row.error.type != "NotRun"]
-    if failed:
-        planned = Counter(row.cell.system for row in rows)
-        systems = dict.fromkeys(system for system, _ in failed)
-        yield banner(
-            f"{len(failed)} of {count_of(len(rows), 'cell')} ended without a verdict. They are neither right nor "
-            "wrong: what they leave open stands as a range, and decides nothing.",
-            [_why_failed(name, [error for system, error in failed if system == name], planned[name])
-             for name in systems], _ask_again(findings))
-
-
-def _ask_again(findings: Findings) -> tuple[str, ...]:
-    """The command that asks cells again which need not fail again; a published batch stays as it is."""
-    batch, log = findings.found.batch, findings.log
-    if batch.status == PUBLISHED or not any(
-            can_be_retried(log.error_type(row.cell)) for row in findings.rows):
-        return ()
-    return "run", usual_file(batch.job.name), "--retry-errors"
-
-
-def _why_failed(system: str, errors: Sequence[RowError], planned: int) -> str:
-    kinds = ", ".join(f"{kind} {count}" for kind, count in Counter(one.type for one in errors).most_common())
-    message, _ = Counter(one.message for one in errors).most_common(1)[0]
-    return f"{shown_line(system, 60)}: {len(errors)} of {planned} ({kinds}); most often: {shown_line(message)}"
-
-
-def _open(findings: Findings) -> doc.Callout:
-    planned = len(findings.rows)
-    cells = f"{planned} {word_for(planned, 'planned cell')}"
-    parts = [f"{findings.left} of {cells} {are(findings.left)} not run yet"] if findings.left else []
-    if findings.never_run:
-        names = ", ".join(shown_line(name, 60) for name in findings.never_run)
-        parts.append(f"the job also names {names}, of which nothing has run")
-    return banner(f"{'; '.join(parts)}: this board is of a part.", (),
-                  ("run", usual_file(findings.found.batch.job.name)), Tone.INCOMPLETE)
-
-

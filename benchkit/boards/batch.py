@@ -6,7 +6,7 @@ beginning of a start that was cut off, and no batch. Where answers are in it, it
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,15 +17,7 @@ from benchkit.basics.fields import Fields
 from benchkit.basics.json_text import indented
 from benchkit.basics.texts import file_stem, shown_line
 from benchkit.basics.values import JSON
-from benchkit.boards.fingerprints import (
-    Dataset,
-    Scoring,
-    dataset_of,
-    dataset_parts,
-    folder_sha256,
-    scoring_in,
-    scoring_of,
-)
+from benchkit.boards import fingerprints
 from benchkit.boards.job import Job, job_of, job_to_wire
 from benchkit.boards.pack import Pack
 from benchkit.boards.question_gates import GateFigures, figures_of, figures_to_wire
@@ -73,8 +65,8 @@ class Batch:
     status: str
     figures: GateFigures
     kit: Kit
-    dataset: Dataset
-    scoring: Scoring
+    dataset: fingerprints.Dataset
+    scoring: fingerprints.Scoring
     cases_sha256: Mapping[str, str]
     systems: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict)
     usage: BatchUsage = field(default_factory=BatchUsage)
@@ -94,16 +86,12 @@ class FoundBatch:
 
 
 def new_batch(job: Job, pack: Pack, questions: Questions, made_at: str, gen_usage: TokenUse = NOTHING_USED) -> Batch:
-    """The batch that begins with these questions: open, or blocked by the gate."""
+    """The batch that begins with these questions, made with the texts of now: open, or blocked by the gate."""
+    kit = Kit(benchkit.VERSION, fingerprints.folder_sha256(Path(benchkit.__file__).parent), pack.sources.pack_sha256)
+    dataset = fingerprints.Dataset(fingerprints.dataset_parts(job, pack), questions.sha256)
     return Batch(
-        job, made_at, BLOCKED if questions.figures.blocked else OPEN, questions.figures, kit_of(pack),
-        Dataset(dataset_parts(job, pack), questions.sha256), scoring_of(pack), questions.cases_sha256,
-        usage=BatchUsage(gen_usage=gen_usage))
-
-
-def kit_of(pack: Pack) -> Kit:
-    """The texts of now."""
-    return Kit(benchkit.VERSION, folder_sha256(Path(benchkit.__file__).parent), pack.sources.pack_sha256)
+        job, made_at, BLOCKED if questions.figures.blocked else OPEN, questions.figures, kit, dataset,
+        fingerprints.scoring_of(pack), questions.cases_sha256, usage=BatchUsage(gen_usage=gen_usage))
 
 
 def read_batch(folder: Path) -> FoundBatch:
@@ -122,8 +110,6 @@ def write_batch(found: FoundBatch) -> None:
     """Write batch.json whole. Raises EnvironmentFailure."""
     write_whole(found.folder / BATCH, [(indented(batch_to_wire(found.batch)) + "\n").encode("ascii")])
 
-
-# ------------------------------------------------------------------------------------------------- wire
 
 def batch_to_wire(batch: Batch) -> dict[str, JSON]:
     """The fields of batch.json."""
@@ -146,34 +132,26 @@ def batch_of(value: JSON) -> Batch:
     if fields.integer("batch") != VERSION:
         raise fields.wrong("batch", f"{VERSION} (a batch of another version needs another kit)")
     fields.has_exactly(_FIELDS)
-    systems, kit = fields.inner("systems"), fields.inner("kit")
+    systems, kit, usage = fields.inner("systems"), fields.inner("kit"), fields.inner("usage")
     name = fields.text("job_name")
     if file_stem(name) != name:  # it stands in paths, and in commands that are offered
         raise fields.wrong("job_name", "the name of a job's file")
     job = job_of(name, fields.json("job"), "job")
     if fields.text("geometry") != job.geometry:
         raise fields.wrong("geometry", job.geometry)
+    cases_sha256: dict[str, str] = {}
+    for pair in fields.sequence("cases_sha256"):
+        if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)
+                and isinstance(pair[1], str) and _SHA256.fullmatch(pair[1]) and pair[0] not in cases_sha256):
+            raise fields.wrong("cases_sha256", "a list of [case, 64 hex digits], no case twice")
+        cases_sha256[pair[0]] = pair[1]
+    by_system = usage.inner("eval_usage")
     return Batch(
         job, fields.text("made_at"), fields.one_of("status", STATUSES), figures_of(fields.inner("questions")),
         Kit(kit.text("version"), kit.text("benchkit_sha256"), kit.text("pack_sha256")),
-        dataset_of(fields.inner("world")), scoring_in(fields.inner("scoring")), _cases_sha256(fields),
-        {name: systems.inner(name).mapping("settings") for name in systems.values}, _usage(fields.inner("usage")))
-
-
-def _usage(fields: Fields) -> BatchUsage:
-    by_system = fields.inner("eval_usage")
-    return BatchUsage({name: tokens_in(by_system, name) for name in by_system.values}, tokens_in(fields, "gen_usage"))
-
-
-def _cases_sha256(fields: Fields) -> Mapping[str, str]:
-    pairs: Sequence[JSON] = fields.sequence("cases_sha256")
-    found: dict[str, str] = {}
-    for pair in pairs:
-        if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)
-                and isinstance(pair[1], str) and _SHA256.fullmatch(pair[1]) and pair[0] not in found):
-            raise fields.wrong("cases_sha256", "a list of [case, 64 hex digits], no case twice")
-        found[pair[0]] = pair[1]
-    return found
+        fingerprints.dataset_of(fields.inner("world")), fingerprints.scoring_in(fields.inner("scoring")), cases_sha256,
+        {name: systems.inner(name).mapping("settings") for name in systems.values},
+        BatchUsage({name: tokens_in(by_system, name) for name in by_system.values}, tokens_in(usage, "gen_usage")))
 
 
 _DAY_S = 86400.0
@@ -188,13 +166,11 @@ class BrokenBatch:
     why: str
 
 
-def start_batch(runs: Path, batch: Batch, questions: Questions) -> FoundBatch:
-    """A new batch on the disk, its questions before its batch.json. Raises EnvironmentFailure."""
-    return rebuild_batch(make_batch_folder(runs, batch.job.name, batch.made_at), batch, questions)
+def put_batch(folder: Path, batch: Batch, questions: Questions) -> FoundBatch:
+    """A batch on the disk, its questions before its batch.json, be it in the place of others.
 
-
-def rebuild_batch(folder: Path, batch: Batch, questions: Questions) -> FoundBatch:
-    """The same folder with questions made anew. Cut off in between, the questions are refused until made again."""
+    Cut off in between, the questions are refused until they are made again. Raises EnvironmentFailure.
+    """
     found = FoundBatch(folder, batch)
     write_questions(folder / CASES, questions)
     write_batch(found)
@@ -206,37 +182,34 @@ def make_batch_folder(runs: Path, job: str, stamp: str) -> Path:
 
     Raises EnvironmentFailure or Unusable where none can be made.
     """
-    name = _folder_stamp(stamp)
     number = 1
-    while True:
-        folder = runs / job / (name if number == 1 else f"{name}-{number}")
-        if make_new_folder(folder):
-            return folder
+    while not make_new_folder(folder := runs / job / (_folder_stamp(stamp) + (f"-{number}" if number > 1 else ""))):
         number += 1
+    return folder
 
 
-def batches_of(runs: Path, job: str) -> tuple[FoundBatch | BrokenBatch, ...]:
-    """The batches of a job, oldest first."""
-    return tuple(map(_read_or_broken, _folders(runs / job)))
-
-
-def every_batch(runs: Path) -> tuple[FoundBatch | BrokenBatch, ...]:
+def every_batch(runs: Path) -> Iterator[FoundBatch | BrokenBatch]:
     """All batches, by job and then by age."""
-    jobs = sorted(path.name for path in runs.iterdir() if path.is_dir()) if runs.is_dir() else []
-    return tuple(found for job in jobs for found in batches_of(runs, job))
+    for job in sorted(runs.iterdir()) if runs.is_dir() else ():
+        for folder in _folders(job):
+            try:
+                yield read_batch(folder)
+            except Unusable as error:
+                yield BrokenBatch(f"{job.name}/{folder.name}", str(error))
 
 
-def newest_open(runs: Path, job: str) -> FoundBatch | None:
-    """The newest batch of a job that is neither published nor blocked; the newest blocked one if there is no such.
+def newest(runs: Path, job: str, *, is_open: bool = False) -> FoundBatch | None:
+    """The newest batch of a job that is not blocked, nor published if it has to be open; else the newest blocked one.
 
     None if there is neither. Raises Unusable for one that cannot be read.
     """
-    return _newest(runs, job, (PUBLISHED,))
-
-
-def newest(runs: Path, job: str) -> FoundBatch | None:
-    """The same, published or not."""
-    return _newest(runs, job, ())
+    blocked = None
+    for found in map(read_batch, reversed(_folders(runs / job))):
+        if found.batch.status == BLOCKED:
+            blocked = blocked or found
+        elif not is_open or found.batch.status != PUBLISHED:
+            return found
+    return blocked
 
 
 def passed_over(runs: Path, found: FoundBatch) -> tuple[FoundBatch, ...]:
@@ -255,24 +228,6 @@ def _folder_stamp(stamp: str) -> str:
     return re.sub(r"[-:]|\.\d+", "", stamp)
 
 
-def _newest(runs: Path, job: str, without: tuple[str, ...]) -> FoundBatch | None:
-    blocked = None
-    for folder in reversed(_folders(runs / job)):
-        found = read_batch(folder)
-        if found.batch.status == BLOCKED:
-            blocked = blocked or found
-        elif found.batch.status not in without:
-            return found
-    return blocked
-
-
-def _read_or_broken(folder: Path) -> FoundBatch | BrokenBatch:
-    try:
-        return read_batch(folder)
-    except Unusable as error:
-        return BrokenBatch(f"{folder.parent.name}/{folder.name}", str(error))
-
-
 def find_batch(runs: Path, text: str, job: str | None = None) -> FoundBatch:
     """The batch meant by a path, by `job/stamp`, or by a stamp (of the job, or of the only one that has it).
 
@@ -283,19 +238,16 @@ def find_batch(runs: Path, text: str, job: str | None = None) -> FoundBatch:
     folders = [folder for folder in (*by_stamp, runs / text, Path(text)) if _is_batch(folder)]
     different = list(dict.fromkeys(folder.resolve() for folder in folders))
     if len(different) == 1:
-        return _of_job(read_batch(folders[0]), job)
+        found = read_batch(folders[0])
+        if job is not None and found.batch.job.name != job:
+            raise Unusable(f"batch {shown_path(found.folder)} is one of the job {found.batch.job.name}, not of {job}")
+        return found
     if different:
         raise Unusable(f"batch {shown_line(text, 100)}: {len(different)} jobs have one; give its path: "
                        f"{', '.join(shown_path(folder) for folder in folders[:5])}")
     known = [f"{folder.parent.name}/{folder.name}" for one in jobs for folder in _folders(runs / one)]
     listed = ", ".join(known[-5:]) if known else "none"
     raise Unusable(f"batch {shown_line(text, 100)}: there is none (no {BATCH} in it); the newest there are: {listed}")
-
-
-def _of_job(found: FoundBatch, job: str | None) -> FoundBatch:
-    if job is not None and found.batch.job.name != job:
-        raise Unusable(f"batch {shown_path(found.folder)} is one of the job {found.batch.job.name}, not of {job}")
-    return found
 
 
 def _folders(home: Path) -> list[Path]:

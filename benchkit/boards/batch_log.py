@@ -1,58 +1,60 @@
-"""The log of a batch and those of its shards, held against what else the batch says.
+"""The log of a batch and those of its shards, held against what else the batch says, and merging them.
 
 A shard has a log and a trace of its own beside those of the whole batch:
 
     responses.jsonl   responses.shard-2-of-3.jsonl
     trace.jsonl       trace.shard-2-of-3.jsonl
 
-A merge that is about to take the place of the whole has `merged` in the place of the shard.
-
 A log can lose its end without a sign in itself. batch.json and the trace then know more than it does, and going on
 would ask again what was answered.
-"""
 
+Merging, each trace is read through once, in the order in which the merged log took the logs over, so that trials stand
+in the trace as they stand in the log. A trial that the merged log took from another log is left out, and so is one that
+damage took a line of, in the trace or in the log. What no log has a line of goes along as it stands else: a trial that
+was cut off stays abandoned, and one whose line was taken out of its log stays a violation.
+
+Shards can stand in the folder of the batch, or in copies of it that other machines made. What was merged before is
+merged again with them, so that a shard that comes late is added by the same command. Log and trace are whole, under
+names of their own, before either takes its place; a merge that is cut off between the two is finished by the next.
+"""
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchkit.basics.command import shell_word
 from benchkit.basics.errors import Unusable
-from benchkit.basics.texts import count_of, shown_line
+from benchkit.basics.texts import are, count_of, shown_line
 from benchkit.basics.values import Shard
+from benchkit.boards import trace_file
 from benchkit.boards.batch import RESPONSES, TRACE, FoundBatch
-from benchkit.disk.appending import alone
-from benchkit.disk.whole_files import shown_path
+from benchkit.boards.trace_events import SegmentKey, event_bytes
+from benchkit.disk.whole_files import move_whole, shown_path, write_whole
 from benchkit.running.live import log_at
 from benchkit.running.shards import mark_of
-from benchkit.trial_log.reader import TakeLine, TrialLog
+from benchkit.trial_log.lines import Damage
+from benchkit.trial_log.merging import Merged, merge_logs
+from benchkit.trial_log.reader import TakeLine, TrialLog, read_log
+from benchkit.trial_log.writer import LogWriter
 
-BEGIN_LOCK = "begin.lock"
 _LOG = re.compile(r"responses\.shard-([1-9]\d{0,4})-of-([1-9]\d{0,4})\.jsonl")
+_MEND = "put the file back, or begin another batch: python3 board.py run JOB --fresh"
+_MERGED_LOG, _MERGED_TRACE = "responses.merged.jsonl", "trace.merged.jsonl"
+"""Where a merge puts log and trace before both take their place; if its log is there, both are whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class BatchFiles:
-    """A log and the trace beside it; `shard` is the part of the plan that they are for, None: all of it."""
-
-    log: Path
-    trace: Path
-    shard: Shard | None
-
-
-def batch_files_of(folder: Path, shard: Shard | None = None) -> BatchFiles:
+def log_path(folder: Path, shard: Shard | None = None) -> Path:
     """Where a batch keeps its answers, or those of one of its shards."""
-    log, trace = (Path(name).stem + mark_of(shard) + ".jsonl" for name in (RESPONSES, TRACE))
-    return BatchFiles(folder / log, folder / trace, shard)
+    return folder / (Path(RESPONSES).stem + mark_of(shard) + ".jsonl")
 
 
-def merged_batch_files(folder: Path) -> BatchFiles:
-    """Where a merge puts log and trace before both take their place; if its log is there, both are whole."""
-    return BatchFiles(folder / "responses.merged.jsonl", folder / "trace.merged.jsonl", None)
+def trace_path(folder: Path, shard: Shard | None = None) -> Path:
+    """The trace beside it."""
+    return folder / (Path(TRACE).stem + mark_of(shard) + ".jsonl")
 
 
 def shards_in(folder: Path) -> tuple[Shard, ...]:
@@ -62,21 +64,19 @@ def shards_in(folder: Path) -> tuple[Shard, ...]:
 
 
 @contextmanager
-def one_at_a_time(
-    folder: Path,
-    say: Callable[[str], None],
-    sleep: Callable[[float], None] = time.sleep,
-) -> Iterator[None]:
-    """Within this no other process begins a batch in a job's folder; waits for another. Raises EnvironmentFailure."""
-
-    def waits() -> None:
-        say(f"{shown_path(folder)}: waiting for another run, which makes the questions")
-
-    with alone(folder / BEGIN_LOCK, waits, sleep):
-        yield
+def no_writer(log: Path) -> Iterator[None]:
+    """Within this nobody records into the log; none there is made, and taken away again. Raises EnvironmentFailure."""
+    with LogWriter.open(log):
+        try:
+            yield
+        finally:
+            if log.stat().st_size == 0:
+                log.unlink()
 
 
-_MEND = "put the file back, or begin another batch: python3 board.py run JOB --fresh"
+def has_bytes(path: Path) -> bool:
+    """Whether a file is there and not empty."""
+    return path.exists() and path.stat().st_size > 0
 
 
 def log_of(
@@ -84,23 +84,18 @@ def log_of(
 ) -> TrialLog | None:
     """The log of a batch, or of one of its shards; None where nothing is recorded yet.
 
-    `take` is given every line that counts.
-
-    Raises Unusable for one that cannot be read, is gone, does not hold a system that has answered, or is half merged.
-    With `accept_damage` no damage is a reason; None where it took the plan.
+    `take` is given every line that counts. Raises Unusable for one that cannot be read, is gone, does not hold a system
+    that has answered, or is half merged. With `accept_damage` no damage is a reason; None where it took the plan.
     """
-    batch_files = batch_files_of(found.folder, shard)
-    path, trace = batch_files.log, batch_files.trace
-    if shard is None and merged_batch_files(found.folder).log.exists():
+    path, trace = log_path(found.folder, shard), trace_path(found.folder, shard)
+    if shard is None and (found.folder / _MERGED_LOG).exists():
         raise Unusable(f"{shown_path(found.folder)}: a merge was cut off before its end; finish it: "
                        f"{merge_command(found)}")
     # who has answered in batch.json has answered in its log; a shard may not have come that far
     answered = found.batch.systems if shard is None else {}
     log = log_at(path, accept_damage, take)
-    if log is None and accept_damage and has_bytes(path):
-        return None
     if log is None:
-        if answered or has_bytes(trace):
+        if (answered or has_bytes(trace)) and not (accept_damage and has_bytes(path)):
             raise Unusable(f"{shown_path(path)}: the answers are gone, and {trace.name} or batch.json knows of some; "
                            f"{_MEND}")
         return None
@@ -109,11 +104,6 @@ def log_of(
         raise Unusable(f"{shown_path(path)}: batch.json says that {shown_line(gone[0], 60)} has answered, and here "
                        f"nothing is planned for it; {_MEND}")
     return log
-
-
-def has_bytes(path: Path) -> bool:
-    """Whether a file is there and not empty."""
-    return path.exists() and path.stat().st_size > 0
 
 
 def recorded_log(found: FoundBatch, take: TakeLine | None = None) -> TrialLog:
@@ -129,24 +119,22 @@ def recorded_log(found: FoundBatch, take: TakeLine | None = None) -> TrialLog:
     return log
 
 
-def unmerged(found: FoundBatch) -> int:
-    """How many cells the shards of a batch have answered that its own log does not hold. Raises as `log_of` does."""
-    shards = shards_in(found.folder)
-    whole = log_of(found) if shards else None
-    return sum(unmerged_in(log, whole) for log in (log_of(found, shard) for shard in shards) if log is not None)
-
-
 def unmerged_in(log: TrialLog, whole: TrialLog | None) -> int:
     """How many cells of the log of a shard that of the whole batch does not hold."""
     return sum(whole is None or not whole.attempts(cell) for _, cell in log.cells())
 
 
 def unmerged_line(found: FoundBatch) -> str:
-    """That shards hold answers that the batch does not hold yet, and what to do; "" where they do not."""
-    count = unmerged(found)
+    """That shards hold answers that the batch does not hold yet, and what to do; "" where they do not.
+
+    Raises as `log_of` does.
+    """
+    shards = shards_in(found.folder)
+    whole = log_of(found) if shards else None
+    count = sum(unmerged_in(log, whole) for log in (log_of(found, shard) for shard in shards) if log is not None)
     return "" if not count else (
-        f"{shown_path(found.folder)}: {count_of(count, 'answer')} of its shards {'is' if count == 1 else 'are'} not in "
-        f"{RESPONSES} yet; first {merge_command(found)}")
+        f"{shown_path(found.folder)}: {count_of(count, 'answer')} of its shards {are(count)} not in {RESPONSES} yet; "
+        f"first {merge_command(found)}")
 
 
 def refuse_unmerged(found: FoundBatch) -> None:
@@ -159,3 +147,115 @@ def refuse_unmerged(found: FoundBatch) -> None:
 def merge_command(found: FoundBatch) -> str:
     """What puts the shards of a batch together."""
     return f"python3 board.py merge {shell_word(str(found.folder))}"
+
+
+# merging
+
+
+def merge_batches(found: FoundBatch, copies: Sequence[FoundBatch] = ()) -> Merged:
+    """Put all that the shards of a batch and of its copies hold into its responses.jsonl and its trace.jsonl.
+
+    Raises Unusable, and nothing is changed: a copy of another batch, a log or trace that cannot be read, logs of
+    different plans or settings, a cell with two outcomes, nothing to merge. EnvironmentFailure where it is in use, or
+    cannot be written; then the same command goes on.
+    """
+    for copy in copies:
+        _check_copy(copy, found)
+    with no_writer(found.folder / RESPONSES):
+        was_cut_off = _put_in_place(found.folder)
+        sources = [(one, shard) for one in (found, *copies) for shard in (None, *shards_in(one.folder))
+                   if shard is not None or has_bytes(log_path(one.folder))]
+        if not was_cut_off and all(one is found and shard is None for one, shard in sources):
+            raise Unusable(f"{shown_path(found.folder)}: no shard has recorded anything here; python3 board.py run JOB "
+                           "--shard I/N records one")
+        new, trace = found.folder / "responses.merging.jsonl", found.folder / _MERGED_TRACE
+        # a kill may have left these, and they are as large as the batch; under the lock they are nobody's
+        for left in (new, *(path for one in (new, trace) for path in one.parent.glob(f"{one.name}.partial-*"))):
+            left.unlink(missing_ok=True)
+        try:
+            merged = merge_logs([log_path(one.folder, shard) for one, shard in sources], new, joins_systems=True)
+            # after the logs: a shard may record meanwhile, and what it recorded since must be known as its own
+            parts = [part for one, shard in sources if (part := _part_of(one, shard)) is not None]
+            write_whole(trace, _joined_traces(parts, read_log(new)))
+            move_whole(new, found.folder / _MERGED_LOG)
+        finally:
+            new.unlink(missing_ok=True)
+        _put_in_place(found.folder)
+        return merged
+
+
+def _check_copy(copy: FoundBatch, found: FoundBatch) -> None:
+    """Raise Unusable for a batch whose answers are no answers to the questions of this one, naming what differs."""
+    here, there = shown_path(copy.folder), shown_path(found.folder)
+    one, other = copy.batch, found.batch
+    if copy.folder.resolve() == found.folder.resolve():
+        raise Unusable(f"{here} is given twice")
+    if one.job.name != other.job.name:
+        raise Unusable(f"{here} is of the job {shown_line(one.job.name, 60)}, and {there} of "
+                       f"{shown_line(other.job.name, 60)}; merge batches of one job")
+    differences = one.dataset.differences(other.dataset.parts)
+    if not differences and one.dataset.fingerprint != other.dataset.fingerprint:
+        differences = ("cases.jsonl",)
+    if differences:
+        raise Unusable(f"{here} and {there} are of different worlds ({'; '.join(differences)}); merge copies of one "
+                       "batch")
+
+
+def _put_in_place(folder: Path) -> bool:
+    """Let a merge that is whole take its place; whether there is one. After a kill within, this goes on."""
+    if not (folder / _MERGED_LOG).exists():
+        return False
+    if (folder / _MERGED_TRACE).exists():
+        move_whole(folder / _MERGED_TRACE, trace_path(folder))
+    move_whole(folder / _MERGED_LOG, log_path(folder))
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _TracePart:
+    """One trace up to a size, the trials that the log beside it has lines of, and the damage that its sessions name.
+
+    `whole` are the sessions of a damaged log that lost no line; None where the log is not damaged.
+    """
+
+    trace: Path
+    size: int
+    keys: frozenset[SegmentKey]
+    named: tuple[Damage, ...]
+    whole: frozenset[str] | None
+
+    def lost_a_line_of(self, segment: trace_file.Segment) -> bool:
+        """Whether damage took a line of this trial, in the trace, or in the log its own."""
+        return segment.is_cut or (
+            self.whole is not None and segment.key not in self.keys and segment.key.session not in self.whole)
+
+
+def _part_of(found: FoundBatch, shard: Shard | None) -> _TracePart | None:
+    """The trace beside a log; None where nothing is recorded yet. Raises Unusable for a log that lost its answers."""
+    trace = trace_path(found.folder, shard)
+    # before the log is read, for both may grow
+    size = trace_file.trace_size(trace)
+    log = log_of(found, shard)
+    if log is None:
+        return None
+    whole = None
+    if log.named:
+        count, last = Counter[str](), dict[str, int]()
+        for _line, place in log.lines_that_count():
+            count[place.session] += 1
+            last[place.session] = place.n
+        whole = frozenset(session for session in count if count[session] == last[session] + 1)
+    return _TracePart(trace, size, frozenset(trace_file.trial_keys(log)), trace_file.trace_damage_named_by(log), whole)
+
+
+def _joined_traces(parts: Sequence[_TracePart], merged: TrialLog) -> Iterator[bytes]:
+    """The lines of the trace beside the merged log. Raises Unusable for a trace that is not there, or is damaged."""
+    places = {key: place for place, key in enumerate(trace_file.trial_keys(merged))}
+    kept: Set[SegmentKey] = places.keys()
+    owners: dict[SegmentKey, _TracePart] = {}
+    for part in sorted(parts, key=lambda part: min((places[key] for key in part.keys & kept), default=0)):
+        for segment in trace_file.segments_in(part.trace, part.named, end=part.size):
+            key = segment.key
+            is_kept = key in part.keys if key in kept else not any(key in one.keys for one in parts)
+            if is_kept and not part.lost_a_line_of(segment) and owners.setdefault(key, part) is part:
+                yield from map(event_bytes, segment.events)

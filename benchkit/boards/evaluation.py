@@ -17,7 +17,7 @@ from benchkit.boards.pack import Pack, Track
 from benchkit.boards.scores import RowError, ScoreRow, UnjudgedError, value_of
 from benchkit.boards.trace_check import CountedTrial
 from benchkit.boards.trace_events import SegmentKey, steps_in
-from benchkit.boards.trace_file import FoundDamage, TraceReader, trace_damage_named_by
+from benchkit.boards.trace_file import FoundDamage, segments_in, trace_damage_named_by
 from benchkit.recordings.recording import why_not_run
 from benchkit.running.plan import cells_of
 from benchkit.tasks.task import case_sha256
@@ -153,11 +153,7 @@ def damage_of(log: TrialLog, trace: Path) -> TraceDamage:
     named = trace_damage_named_by(log)
     unnamed: list[FoundDamage] = []
     whole: dict[SegmentKey, bool] = {}
-    reader = TraceReader(trace, named)
-    try:
-        whole.update((segment.key, not segment.is_cut) for segment in reader.segments(unnamed.append))
-    finally:
-        reader.close()
+    whole.update((segment.key, not segment.is_cut) for segment in segments_in(trace, named, unnamed.append))
     if not unnamed and not named and all(whole.values()):
         return TraceDamage(False, frozenset())
     return TraceDamage(bool(unnamed), frozenset(

@@ -18,7 +18,7 @@ from benchkit.boards.pack import Pack
 from benchkit.boards.samples import Sampling
 from benchkit.boards.scores import ScoreRow
 from benchkit.boards.solver_facts import Gathered, Gathering
-from benchkit.boards.trace_check import CountedTrial, Verification, look_through
+from benchkit.boards.trace_check import CountedTrial, Verification, verify
 from benchkit.boards.trace_invariants import Asked
 from benchkit.trial_log.reader import TakeLine, TrialLog
 
@@ -51,7 +51,7 @@ def examine_trials(
         sampling.take(trial)
         gathering.take(trial)
 
-    verification = look_through(log, ExpectedTrials(log, lines), trace, asked, take)
+    verification = verify(log, trace, asked, ExpectedTrials(log, lines), take)
     for name, used in verification.used.items():
         gathering.found[name].used = used
     return Examined(log, verification, judging.rows(), gathering.found, sampling)

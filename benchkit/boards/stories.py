@@ -6,65 +6,31 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchkit.basics.command import Command, shell_word
 from benchkit.basics.errors import EnvironmentFailure, KitError, Unusable
+from benchkit.basics.texts import count_of, names_of, word_for
 from benchkit.basics.values import Cell, Shard
-from benchkit.boards.batch import (
-    BOARD_HTML,
-    BOARD_MARKDOWN,
-    PUBLISHED,
-    FoundBatch,
-    every_batch,
-    find_batch,
-    newest,
-    newest_open,
-)
-from benchkit.boards.batch_log import batch_files_of, refuse_unmerged, shards_in, unmerged_line
+from benchkit.boards import batch as batches
+from benchkit.boards import batch_log, batch_run, console, finalizing
+from benchkit.boards.batch import FoundBatch, find_batch
 from benchkit.boards.board import Board
 from benchkit.boards.board_document import screen_of, verification_blocks
-from benchkit.boards.choosing_batch import (
-    Wanted,
-    batch_for,
-    questions_of,
-    refuse_blocked,
-    refuse_published,
-    tell_how_chosen,
-)
-from benchkit.boards.console import (
-    estimate_lines,
-    list_lines,
-    merged_lines,
-    places,
-    recompute_lines,
-    repaired_lines,
-    run_lines,
-    shard_lines,
-    story_lines,
-)
-from benchkit.boards.finalizing import asked_in, examine, finalize, recompute, rows_that_stand
+from benchkit.boards.estimate import cost_of, estimate, in_words
 from benchkit.boards.findings import Findings
-from benchkit.boards.job import read_job, usual_file
-from benchkit.boards.job_pack import pack_of_batch, pack_of_job
-from benchkit.boards.merging import merge_batches
-from benchkit.boards.publish import (
-    check_publishable,
-    errors_kept,
-    publish,
-    verified,
-    verified_again,
-)
-from benchkit.boards.recording_batch import BatchRunConfig, Recorded, record_batch
+from benchkit.boards.job import Job, read_job, usual_file
+from benchkit.boards.job_pack import pack_of_batch, pack_of_job, questions_asked_for
 from benchkit.boards.solvers import check_systems, chosen_systems, take_env_file
-from benchkit.boards.trace_check import verify
-from benchkit.boards.trace_invariants import Asked
+from benchkit.boards.trace_check import Verification, verify
 from benchkit.disk.whole_files import shown_path
-from benchkit.render import document as doc
 from benchkit.render.as_text import TextRenderer
+from benchkit.render.document import Document
 from benchkit.running.plan import Selection
 from benchkit.running.shards import AUTO, refuse_part_of_array, shard_of
 from benchkit.running.workload import RunContext
@@ -93,9 +59,22 @@ class BoardCommand:
         for line in lines:
             self.put(self.placed(self.as_typed(line)) + "\n")
 
-    def document(self, document: doc.Document) -> None:
+    def document(self, document: Document) -> None:
         """A document on stdout."""
         self.lines(TextRenderer().document(document))
+
+    def verification(self, verification: Verification) -> bool:
+        """How a trace stands, on stdout; whether it holds."""
+        self.document(Document("", list(verification_blocks(verification)), ()))
+        return verification.is_consistent
+
+    def job(self) -> Job:
+        """The job that was named."""
+        return read_job(Path(self.options.job))
+
+    def batch(self) -> FoundBatch:
+        """The batch that was named."""
+        return find_batch(RUNS, self.options.batch)
 
     def as_typed(self, text: str) -> str:
         """A sentence of the kit: where it offers a command for the job, that names its file as it was typed.
@@ -103,21 +82,14 @@ class BoardCommand:
         Of a batch that was named without its job, it is the usual file. The board itself always names that one, for
         it is the same everywhere.
         """
-        offered, options = "JOB", self.options
-        if "job" in options:
-            job = shell_word(options.job)
-            offered += "|" + re.escape(usual_file(os.path.basename(options.job).removesuffix(".toml")))
-        else:
-            job = self._usual_job()
+        offered, job = "JOB", "JOB"
+        if "job" in self.options:
+            job = shell_word(self.options.job)
+            offered += "|" + re.escape(usual_file(os.path.basename(self.options.job).removesuffix(".toml")))
+        elif "batch" in self.options:
+            with suppress(KitError):  # where it names no batch that can be read
+                job = usual_file(self.batch().batch.job.name)
         return re.sub(rf"\b(board\.py (?:run|begin)) (?:{offered})(?![\w./-])", lambda found: f"{found[1]} {job}", text)
-
-    def _usual_job(self) -> str:
-        """Where the job of the batch that the flags name usually lies; JOB where they name none that can be read."""
-        try:
-            batch = find_batch(RUNS, self.options.batch).batch if "batch" in self.options else None
-        except KitError:
-            batch = None
-        return "JOB" if batch is None else usual_file(batch.job.name)
 
 
 def tell_story(typed: BoardCommand) -> bool:
@@ -134,31 +106,36 @@ def run_job(typed: BoardCommand) -> bool:
     options, context = typed.options, typed.run
     shard = _shard_wanted(typed)
     command = typed.command if shard is None else typed.command.having("--shard", str(shard))
-    job = read_job(Path(options.job))
+    job = typed.job()
     systems = chosen_systems(job, options.models, options.offline)
     pack = pack_of_job(job, context.folders)
     take_env_file(job, systems)
     check_systems(systems, pack, job, context)
-    found = batch_for(Wanted(RUNS, command, options.fresh, options.batch, options.rebuild, options.regen,
-                             options.offline), job, pack, context)
-    refuse_blocked(found)
+    found = batch_run.batch_for(batch_run.Wanted(
+        RUNS, command, options.fresh, options.batch, options.rebuild, options.regen, options.offline),
+        job, pack, context)
+    batch_run.refuse_blocked(found)
     if shard is None:
-        refuse_unmerged(found)
+        batch_log.refuse_unmerged(found)
     elif options.shard == AUTO:
-        refuse_part_of_array(shard, ((batch_files_of(found.folder, one).log, one) for one in shards_in(found.folder)))
-    questions = questions_of(found)
+        refuse_part_of_array(shard, ((batch_log.log_path(found.folder, one), one)
+                                     for one in batch_log.shards_in(found.folder)))
+    questions = batch_run.questions_of(found)
     # done now: whoever goes on from here must not do it again
     command = command.minus("--fresh", "--rebuild", "--regen")
-    config = BatchRunConfig(
+    recorded = batch_run.record_batch(found, pack, questions, systems, batch_run.BatchRunConfig(
         command, Selection(options.limit, retry_errors=options.retry_errors, shard=shard), options.budget_s,
-        options.rebuild or options.regen, options.accept_damage)
-    recorded = record_batch(found, pack, questions, systems, config, context)
-    if shard is not None:
-        is_consistent = _show_shard(found, shard, recorded, command, asked_in(found, pack, questions), typed)
-    else:
-        findings, board = finalize(examine(found, pack, questions))
-        typed.lines(run_lines(findings, recorded, command))
+        options.rebuild or options.regen, options.accept_damage), context)
+    if shard is None:
+        findings, board = finalizing.finalize(finalizing.examine(found, pack, questions))
+        typed.lines(console.run_lines(findings, recorded, command))
         is_consistent = _show(findings, board, typed)
+    else:
+        log = read_log(batch_log.log_path(found.folder, shard))
+        verification = verify(log, batch_log.trace_path(found.folder, shard),
+                              finalizing.asked_in(found, pack, questions))
+        typed.lines(console.shard_lines(found, log, recorded, command))
+        is_consistent = typed.verification(verification)
     if recorded.ended.sentence is not None:
         raise EnvironmentFailure(recorded.ended.sentence)
     return is_consistent
@@ -178,31 +155,20 @@ def _shard_wanted(typed: BoardCommand) -> Shard | None:
 
 def _show(findings: Findings, board: Board, typed: BoardCommand) -> bool:
     """How the trace stands, the ranking in short, and where the board is; whether the trace holds."""
-    typed.document(doc.Document("", list(verification_blocks(findings.verification)), ()))
-    typed.lines(repaired_lines(findings))
+    is_consistent = typed.verification(findings.verification)
+    typed.lines(console.repaired_lines(findings))
     typed.document(screen_of(board))
-    typed.lines(["", places(findings.found.folder, (BOARD_MARKDOWN, BOARD_HTML))])
-    return findings.verification.is_consistent
-
-
-def _show_shard(
-    found: FoundBatch, shard: Shard, recorded: Recorded, command: Command, asked: Asked, typed: BoardCommand,
-) -> bool:
-    """What a shard holds, how its trace stands, and how to go on; whether the trace holds."""
-    batch_files = batch_files_of(found.folder, shard)
-    log = read_log(batch_files.log)
-    verification = verify(log, batch_files.trace, asked)
-    typed.lines(shard_lines(found, log, recorded, command))
-    typed.document(doc.Document("", list(verification_blocks(verification)), ()))
-    return verification.is_consistent
+    markdown, page = (shown_path(findings.found.folder / name) for name in (batches.BOARD_MARKDOWN, batches.BOARD_HTML))
+    typed.lines(["", f"board: {markdown} and {page}"])
+    return is_consistent
 
 
 def begin_batch(typed: BoardCommand) -> bool:
     """`begin`: another batch with its questions, for shards to share."""
-    job = read_job(Path(typed.options.job))
-    wanted = Wanted(RUNS, typed.command, fresh=True, offline=typed.options.offline)
-    found = batch_for(wanted, job, pack_of_job(job, typed.run.folders), typed.run)
-    refuse_blocked(found)
+    job = typed.job()
+    wanted = batch_run.Wanted(RUNS, typed.command, fresh=True, offline=typed.options.offline)
+    found = batch_run.batch_for(wanted, job, pack_of_job(job, typed.run.folders), typed.run)
+    batch_run.refuse_blocked(found)
     typed.lines([shown_path(found.folder)])
     return True
 
@@ -210,43 +176,54 @@ def begin_batch(typed: BoardCommand) -> bool:
 def merge_shards(typed: BoardCommand) -> bool:
     """`merge`: what all shards hold as one batch, judged and drawn."""
     found, *copies = (find_batch(RUNS, name) for name in (typed.options.batch, *typed.options.copies))
-    refuse_blocked(found)
-    refuse_published(found)
-    pack, questions = pack_of_batch(found, typed.run.folders), questions_of(found)
-    typed.lines(merged_lines(found, merge_batches(found, copies)))
-    return _show(*finalize(examine(found, pack, questions)), typed)
+    batch_run.refuse_blocked(found)
+    batch_run.refuse_published(found)
+    pack, questions = pack_of_batch(found, typed.run.folders), batch_run.questions_of(found)
+    merged = batch_log.merge_batches(found, copies)
+    missing = f"; no log of shard {names_of(map(str, merged.missing))}" if merged.missing else ""
+    typed.lines([f"{shown_path(found.folder)}: {merged.recorded} of {merged.planned} "
+                 f"{word_for(merged.planned, 'planned cell')} merged, {merged.planned - merged.recorded} left{missing}",
+                 *(f"{shown_path(path)}: nothing recorded yet" for path in merged.empty)])
+    return _show(*finalizing.finalize(finalizing.examine(found, pack, questions)), typed)
 
 
 def draw_again(typed: BoardCommand) -> bool:
     """`report`: judge what is there, and draw the board."""
     options, context = typed.options, typed.run
-    name = read_job(Path(options.job)).name
-    found = newest(RUNS, name) if options.batch is None else find_batch(RUNS, options.batch, name)
+    name = typed.job().name
+    found = batches.newest(RUNS, name) if options.batch is None else find_batch(RUNS, options.batch, name)
     if found is None:
         raise Unusable(f"job {name} has no batch yet; python3 board.py run {shell_word(options.job)} makes one")
     if options.batch is None:
-        tell_how_chosen(RUNS, found, context.clock, context.say)
-    refuse_blocked(found)
+        batch_run.tell_how_chosen(RUNS, found, context.clock, context.say)
+    batch_run.refuse_blocked(found)
     pack = pack_of_batch(found, context.folders)
-    is_closed, findings = found.batch.status == PUBLISHED, None
+    is_closed, findings = found.batch.status == batches.PUBLISHED, None
     if is_closed and not options.accept_altered:
-        done = verified_again(found, pack, rows_that_stand(found, pack))
-        findings = done.findings
-        if done.reasons:
-            return _refused(found, done.reasons, "its batch.json says so, and that does not hold; nothing was written",
+        reasons, findings = finalizing.verified_again(found, pack)
+        if reasons:
+            return _refused(found, reasons, "its batch.json says so, and that does not hold; nothing was written",
                             typed)
-    findings = findings or examine(found, pack, questions_of(found, options.accept_altered))
-    unmerged = unmerged_line(found)
+    findings = findings or finalizing.examine(found, pack, batch_run.questions_of(found, options.accept_altered))
+    unmerged = batch_log.unmerged_line(found)
     if unmerged:
         context.say(unmerged)
-    return _show(*finalize(findings, keeps_board=is_closed), typed)
+    return _show(*finalizing.finalize(findings, keeps_board=is_closed), typed)
 
 
 def tell_estimate(typed: BoardCommand) -> bool:
-    """`estimate`: what is still to come."""
-    job = read_job(Path(typed.options.job))
+    """`estimate`: a line for each system: what the cells to go will take, by those done."""
+    job = typed.job()
     systems = chosen_systems(job, typed.options.models, offline=False)
-    typed.lines(estimate_lines(job, newest_open(RUNS, job.name), systems))
+    found = batches.newest(RUNS, job.name, is_open=True)
+    log = None if found is None else batch_log.log_of(found)
+    count = questions_asked_for(job) if found is None else len(found.batch.cases_sha256)
+    where = "no batch yet" if found is None else shown_path(found.folder)
+    typed.lines([f"{where}: {count_of(count, 'question')} x {count_of(job.trials, 'trial')} for each system"])
+    for name in systems:
+        is_there = log is not None and name in log.planned().systems
+        done = [cost_of(line.outcome) for line in log.trials(name)] if log is not None and is_there else []
+        typed.lines([in_words(estimate(name, done, count * job.trials - len(done)))])
     return True
 
 
@@ -254,37 +231,42 @@ def tell_trial(typed: BoardCommand) -> bool:
     """`trace`: one trial as a story."""
     options = typed.options
     # as it was said: a model may speak of the kit, too
-    for line in story_lines(find_batch(RUNS, options.batch), Cell(options.system, options.case, options.trial)):
+    for line in console.trial_lines(typed.batch(), Cell(options.system, options.case, options.trial)):
         typed.put(line + "\n")
     return True
 
 
 def judge_again(typed: BoardCommand) -> bool:
-    """`recompute`: what the judges of now make of the answers."""
-    options, found = typed.options, find_batch(RUNS, typed.options.batch)
-    refuse_blocked(found)
+    """`recompute`: what the judges of now make of the answers, and whether it was written."""
+    options, found = typed.options, typed.batch()
+    batch_run.refuse_blocked(found)
     if options.apply:
-        refuse_published(found)
-    again = recompute(found, pack_of_batch(found, typed.run.folders), questions_of(found), full=options.full)
-    finalized = finalize(again.findings) if options.apply else None
-    typed.lines(recompute_lines(again, options.apply))
+        batch_run.refuse_published(found)
+    findings, differences, changes = finalizing.recompute(
+        found, pack_of_batch(found, typed.run.folders), batch_run.questions_of(found), full=options.full)
+    finalized = finalizing.finalize(findings) if options.apply else None
+    typed.lines([*(f"scoring: {difference}" for difference in differences), *map(str, changes)])
+    count, cells, rows = len(changes), len({change.cell for change in changes}), len(findings.rows)
+    what_now = "; written" if options.apply else "; nothing was written, --apply writes it" \
+        if changes or differences else ""
+    typed.lines([f"{count} {word_for(count, 'field')} changed in {cells} of {rows} {word_for(rows, 'row')}{what_now}"])
     return finalized is None or _show(*finalized, typed)
 
 
 def close_batch(typed: BoardCommand) -> bool:
     """`publish`: verify, judge and close; a refusal says why."""
-    found = find_batch(RUNS, typed.options.batch)
-    check_publishable(found)
+    found = typed.batch()
+    finalizing.check_publishable(found)
     pack = pack_of_job(found.batch.job, typed.run.folders)
-    reasons = verified(found, pack).reasons
+    reasons, _ = finalizing.verified(found, pack)
     if reasons:
         return _refused(found, reasons, "nothing was written", typed)
-    findings = publish(found, pack, BatchRunConfig(typed.command), typed.run)
+    findings = finalizing.publish(found, pack, typed.command, typed.run)
     if not findings.verification.is_consistent:
         return _refused(found, map(str, findings.verification.violations),
                         "the baselines ran again, and the batch stays", typed)
-    findings, board = finalize(findings)
-    for line in errors_kept(findings.found):
+    findings, board = finalizing.finalize(findings)
+    for line in finalizing.incomplete_lines(findings):
         typed.run.say(line)
     typed.lines([f"{findings.found.name} is published"])
     return _show(findings, board, typed)
@@ -297,10 +279,17 @@ def _refused(found: FoundBatch, reasons: Iterable[str], what_now: str, typed: Bo
 
 
 def list_batches(typed: BoardCommand) -> bool:
-    """`list`: the batches there are."""
-    # the example lies beside the kit
-    example = os.path.join(os.path.dirname(typed.command.prog), "jobs", "example.toml")
-    typed.lines(list_lines(every_batch(RUNS), example))
+    """`list`: a line for each batch there is, also for one that cannot be read."""
+    found = list(batches.every_batch(RUNS))
+    if not found:
+        # the example lies beside the kit
+        example = os.path.join(os.path.dirname(typed.command.prog), "jobs", "example.toml")
+        typed.lines([f"no batches yet; python3 board.py run {shlex.quote(example)} --offline makes one"])
+    for one in found:
+        typed.lines([f"{one.name}  unreadable  {one.why}" if isinstance(one, batches.BrokenBatch) else
+                     f"{one.name}  {one.batch.status}  {one.batch.job.geometry}, "
+                     f"{count_of(len(one.batch.cases_sha256), 'question')}, "
+                     f"{count_of(len(one.batch.systems), 'system')}"])
     return True
 
 

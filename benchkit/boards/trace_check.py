@@ -14,34 +14,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchkit.basics.texts import are, count_of, shown_line
+from benchkit.basics.texts import count_of, shown_line
 from benchkit.basics.values import Outcome
+from benchkit.boards import trace_file
+from benchkit.boards import trace_invariants as invariants
 from benchkit.boards.expected_trials import ExpectedTrials, expected_in
 from benchkit.boards.trace_events import SegmentKey, TraceEvent, outcomes_in
-from benchkit.boards.trace_file import (
-    MEND,
-    MEND_DAMAGE,
-    FoundDamage,
-    Segment,
-    TraceReader,
-    trace_damage_named_by,
-    trace_size,
-    trial_keys,
-)
-from benchkit.boards.trace_invariants import (
-    LINES,
-    PLAYED,
-    SEGMENTS,
-    SEQ,
-    SHOWN,
-    TIMES,
-    Asked,
-    ExpectedTrial,
-    gaps_in,
-    outcome_in,
-    played_otherwise,
-    violations_of,
-)
 from benchkit.boards.usage import NOTHING_USED, TokenUse, tokens_of
 from benchkit.systems.loading import is_baseline
 from benchkit.trial_log.reader import TrialLog, read_log
@@ -100,18 +78,14 @@ class Verification:
     @property
     def abandoned_line(self) -> str:
         """What is abandoned or lost, in words; nothing where nothing is."""
-        told = []
-        if self.abandoned:
-            told.append(f"{count_of(self.abandoned, 'trial')} abandoned: begun and cut off before the answer was "
-                        "recorded, counted for nothing")
-        if self.lost:
-            told.append(f"{count_of(self.lost, 'trial')} lost to damage that was accepted, counted for nothing")
-        return "; ".join(told)
+        told = ((self.abandoned, "abandoned: begun and cut off before the answer was recorded"),
+                (self.lost, "lost to damage that was accepted"))
+        return "; ".join(f"{count_of(count, 'trial')} {how}, counted for nothing" for count, how in told if count)
 
     @property
     def mend(self) -> str:
         """What can be done about what does not hold; nothing where all does."""
-        return "" if self.is_consistent else MEND_DAMAGE if self.is_damaged else MEND
+        return "" if self.is_consistent else trace_file.MEND_DAMAGE if self.is_damaged else trace_file.MEND
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,136 +101,149 @@ TakeTrial = Callable[[CountedTrial], None]
 """What is given the trials that count, one after the other."""
 
 
-@dataclass(slots=True)
-class _Findings:
-    expected: ExpectedTrials
-    lines_lost: dict[str, int]
-    is_named: bool
-    seen: bytearray
-    found: list[Violation] = field(default_factory=list)
-    count: int = 0
-    lost: int = 0
-    matched: int = 0
-    is_damaged: bool = False
-    abandoned: dict[str, SegmentKey] = field(default_factory=dict)
-    exposed: list[Violation] = field(default_factory=list)
-    exposed_count: int = 0
-    last_at: dict[str, str] = field(default_factory=dict)
-    used: dict[str, TokenUse] = field(default_factory=dict)
-
-    def is_superseded(self, number: int) -> bool:
-        """Whether a line gave way to a later attempt, in a log that names damage of its trace."""
-        return self.is_named and not self.expected.is_last(number)
-
-    def add(self, invariant: str, place: str, what: str) -> None:
-        self.count += 1
-        if len(self.found) < MOST_NAMED:
-            self.found.append(Violation(invariant, place, what))
-
-    def is_exposed(self, place: str, what: str) -> None:
-        self.exposed_count += 1
-        if len(self.exposed) < MOST_NAMED:
-            self.exposed.append(Violation(SHOWN, place, what))
-
-    def uses(self, segment: Segment) -> None:
-        name = segment.key.cell.system
-        if not is_baseline(name):
-            self.used[name] = self.used.get(name, NOTHING_USED) + tokens_of(outcomes_in(segment.events))
-
-    def times_of(self, segment: Segment) -> None:
-        """The events of a session stand in the order of time, over all its trials."""
-        session, place = segment.key.session, place_of(segment.key)
-        for event in segment.events:
-            last = self.last_at.get(session, "")
-            if event.at < last:
-                self.add(TIMES, place, f"event {event.seq} is of {event.at}, and one before it of {last}")
-            self.last_at[session] = event.at
-
-    def goes_on(self, session: str) -> None:
-        """A session has another segment: what seemed its end was not."""
-        lost = self.abandoned.pop(session, None)
-        if lost is not None and self.lines_lost.get(session):
-            self.lines_lost[session] -= 1
-            self.lost += 1
-        elif lost is not None:
-            self.add(SEGMENTS, place_of(lost), "its trial line is gone: its session went on behind it, and a kill "
-                                               "leaves only the last trial of a session without one")
-
-    def is_without_line(self, key: SegmentKey) -> None:
-        """A segment has no trial line; that may be the end of its session."""
-        if key.session in self.expected.lost_in:
-            self.abandoned[key.session] = key
-        elif self.lines_lost.get(""):
-            self.lost += 1
-        else:
-            self.add(SEGMENTS, place_of(key), "its trial line is gone, and so is its session")
-
-    def damaged(self, found: FoundDamage) -> None:
-        length, self.is_damaged = found.damage.length, True
-        self.add(LINES, found.where, f"{count_of(length, 'byte')} {are(length)} no whole line")
-
-
-def verify(log: TrialLog, trace: Path, asked: Asked | None = None) -> Verification:
+def verify(
+    log: TrialLog, trace: Path, asked: invariants.Asked | None = None, expected: ExpectedTrials | None = None,
+    take: TakeTrial | None = None,
+) -> Verification:
     """Hold a trace against its log, and against the questions that were asked where they are known.
 
-    Raises Unusable for a trace that is not there, or holds what no event can be, and where the pack cannot say what
-    must not be shown.
+    `expected` is what the log says, where that is known; `take` is given every trial that counts. Raises Unusable for a
+    trace that is not there, or holds what no event can be, and where the pack cannot say what must not be shown.
     """
-    return look_through(log, expected_in(log), trace, asked)
-
-
-def look_through(
-    log: TrialLog, expected: ExpectedTrials, trace: Path, asked: Asked | None = None, take: TakeTrial | None = None,
-) -> Verification:
-    """The same where it is known what the log says; `take` is given every trial that counts."""
-    named = trace_damage_named_by(log)
-    # "" is for a session of which nothing is left
-    findings = _Findings(expected, {**expected.lost_in, "": len(log.named)}, bool(named), bytearray(len(expected)))
-    reader = TraceReader(trace, named)
+    expected = expected_in(log) if expected is None else expected
+    named = trace_file.trace_damage_named_by(log)
+    check = _Check(log, expected, asked, take, bool(named))
     # in this order: what was in the trace by then has its line in the log by now, the trial under way apart
-    end = trace_size(trace)
-    since = _recorded_since(log, expected)
-    try:
-        for segment in reader.segments(findings.damaged, end=end):
-            if segment.key not in since:
-                _look_at(segment, log, asked, findings, take)
-    finally:
-        reader.close()
-    for number in (number for number, is_seen in enumerate(findings.seen) if not is_seen):
-        key = expected.key(number)
-        if findings.is_superseded(number):
-            findings.lost += 1
+    end = trace_file.trace_size(trace)
+    since = frozenset[SegmentKey]() if log.is_current else frozenset(
+        key for key in trace_file.trial_keys(read_log(log.path)) if expected.number(key) is None)
+    for segment in trace_file.segments_in(trace, named, check.note_damage, end):
+        if segment.key not in since:
+            check.look_at(segment)
+    return check.end()
+
+
+class _Check:
+    """A log, and what was found so far in the trace beside it."""
+
+    def __init__(
+        self, log: TrialLog, expected: ExpectedTrials, asked: invariants.Asked | None,
+        take: TakeTrial | None, names_damage: bool,
+    ) -> None:
+        self._log, self._expected, self._asked, self._take = log, expected, asked, take
+        self._names_damage = names_damage
+        # "" is for a session of which nothing is left
+        self._lines_lost = {**expected.lost_in, "": len(log.named)}
+        self._seen = bytearray(len(expected))
+        self._found, self._exposed = list[Violation](), list[Violation]()
+        self._count = self._exposed_count = self._lost = self._matched = 0
+        self._is_damaged = False
+        self._abandoned: dict[str, SegmentKey] = {}
+        self._last_at: dict[str, str] = {}
+        self._used: dict[str, TokenUse] = {}
+
+    def look_at(self, segment: trace_file.Segment) -> None:
+        """The next segment."""
+        key, expected, before, place = segment.key, self._expected, self._count, place_of(segment.key)
+        number = expected.number(key)
+        line = None if number is None else expected.expected(number)
+        is_counted = number is not None and not self._seen[number] and expected.counts(number)
+        # the events of a session stand in the order of time, over all its trials
+        for event in segment.events:
+            last = self._last_at.get(key.session, "")
+            if event.at < last:
+                self._add(invariants.TIMES, place, f"event {event.seq} is of {event.at}, and one before it of {last}")
+            self._last_at[key.session] = event.at
+        if not is_baseline(key.cell.system):
+            used = self._used.get(key.cell.system, NOTHING_USED)
+            self._used[key.cell.system] = used + tokens_of(outcomes_in(segment.events))
+        self._go_on(key.session)
+        self._is_damaged = self._is_damaged or segment.is_cut
+        if number is None or line is None:
+            self._without_line(segment, place)
         else:
-            findings.add(SEGMENTS, place_of(key), "its trial line has no segment")
-        if take is not None and expected.counts(number):
-            take(CountedTrial(key, log.trial(key.cell).outcome, ()))
-    return Verification(findings.matched, len(findings.abandoned), findings.count, tuple(findings.found),
-                        tuple(findings.exposed), findings.exposed_count, findings.lost, findings.is_damaged,
-                        findings.used)
+            self._with_line(segment, place, number, line)
+        is_sound = self._count == before and not segment.is_cut
+        self._hold_against_question(segment, place, line, is_sound=is_sound)
+        if self._take is not None and line is not None and is_counted:
+            outcome = invariants.outcome_in(segment.events, line) if is_sound else None
+            self._take(CountedTrial(key, outcome or self._log.trial(key.cell).outcome, segment.events))
 
+    def end(self) -> Verification:
+        """Behind the last segment: what has none, and what came of all."""
+        for number in (number for number, is_seen in enumerate(self._seen) if not is_seen):
+            key = self._expected.key(number)
+            if self._is_superseded(number):
+                self._lost += 1
+            else:
+                self._add(invariants.SEGMENTS, place_of(key), "its trial line has no segment")
+            if self._take is not None and self._expected.counts(number):
+                self._take(CountedTrial(key, self._log.trial(key.cell).outcome, ()))
+        return Verification(self._matched, len(self._abandoned), self._count, tuple(self._found), tuple(self._exposed),
+                            self._exposed_count, self._lost, self._is_damaged, self._used)
 
-def _look_at(
-    segment: Segment, log: TrialLog, asked: Asked | None, findings: _Findings, take: TakeTrial | None,
-) -> None:
-    expected, before = findings.expected, findings.count
-    number = expected.number(segment.key)
-    line = None if number is None else expected.expected(number)
-    is_counted = number is not None and not findings.seen[number] and expected.counts(number)
-    findings.times_of(segment)
-    findings.uses(segment)
-    _take(segment, number, line, findings)
-    is_sound = findings.count == before and not segment.is_cut
-    if asked is not None:
-        _hold_against_question(segment, asked, line, findings, is_sound=is_sound)
-    if take is not None and line is not None and is_counted:
-        outcome = outcome_in(segment.events, line) if is_sound else None
-        take(CountedTrial(segment.key, outcome or log.trial(segment.key.cell).outcome, segment.events))
+    def note_damage(self, found: trace_file.FoundDamage) -> None:
+        """Damage that no session names."""
+        self._is_damaged = True
+        self._add(invariants.LINES, found.where, str(found))
 
+    def _add(self, invariant: str, place: str, what: str) -> None:
+        self._count += 1
+        if len(self._found) < MOST_NAMED:
+            self._found.append(Violation(invariant, place, what))
 
-def _recorded_since(log: TrialLog, expected: ExpectedTrials) -> frozenset[SegmentKey]:
-    """The trials that came into a growing log after it was read."""
-    return frozenset() if log.is_current else frozenset(
-        key for key in trial_keys(read_log(log.path)) if expected.number(key) is None)
+    def _is_superseded(self, number: int) -> bool:
+        """Whether a line gave way to a later attempt, in a log that names damage of its trace."""
+        return self._names_damage and not self._expected.is_last(number)
+
+    def _go_on(self, session: str) -> None:
+        """A session has another segment: what seemed its end was not."""
+        lost = self._abandoned.pop(session, None)
+        if lost is not None and self._lines_lost.get(session):
+            self._lines_lost[session] -= 1
+            self._lost += 1
+        elif lost is not None:
+            self._add(invariants.SEGMENTS, place_of(lost), "its trial line is gone: its session went on behind it, and "
+                      "a kill leaves only the last trial of a session without one")
+
+    def _without_line(self, segment: trace_file.Segment, place: str) -> None:
+        """A segment has no trial line; that may be the end of its session."""
+        if segment.key.session in self._expected.lost_in:
+            self._abandoned[segment.key.session] = segment.key
+        elif self._lines_lost.get(""):
+            self._lost += 1
+        else:
+            self._add(invariants.SEGMENTS, place, "its trial line is gone, and so is its session")
+        for what in invariants.gaps_in(segment.events) if not segment.is_cut else ():
+            self._add(invariants.SEQ, place, what)
+
+    def _with_line(
+        self, segment: trace_file.Segment, place: str, number: int, line: invariants.ExpectedTrial,
+    ) -> None:
+        if self._seen[number]:
+            self._add(invariants.SEGMENTS, place, "its trial line has a second segment")
+            return
+        self._seen[number] = True
+        self._matched += 1
+        if segment.is_cut and self._is_superseded(number):
+            self._lost += 1
+            return
+        for invariant, what in invariants.violations_of(segment.events, line):
+            self._add(invariant, place, what)
+
+    def _hold_against_question(
+        self, segment: trace_file.Segment, place: str, line: invariants.ExpectedTrial | None, *, is_sound: bool,
+    ) -> None:
+        """Look at what a trial was shown, and play it again where all else of it holds: else that says nothing new."""
+        game = self._asked.game_of(segment, line) if self._asked is not None else None
+        if self._asked is None or game is None:
+            return
+        for what in invariants.played_otherwise(segment, game) if is_sound else ():
+            self._add(invariants.PLAYED, place, what)
+        for what in self._asked.exposed_in(segment, game):
+            self._exposed_count += 1
+            if len(self._exposed) < MOST_NAMED:
+                self._exposed.append(Violation(invariants.SHOWN, place, what))
 
 
 def place_of(key: SegmentKey) -> str:
@@ -264,37 +251,3 @@ def place_of(key: SegmentKey) -> str:
     cell = key.cell
     return (f"trial {cell.trial} of case {shown_line(cell.case, 60)} by {shown_line(cell.system, 60)}, attempt "
             f"{key.attempt} in session {key.session}")
-
-
-def _hold_against_question(
-    segment: Segment, asked: Asked, line: ExpectedTrial | None, findings: _Findings, *, is_sound: bool,
-) -> None:
-    """Look at what a trial was shown, and play it again where all else of it holds: else that says nothing new."""
-    game = asked.game_of(segment, line.request if line else None, line.settings if line else {})
-    if game is None:
-        return
-    place = place_of(segment.key)
-    for what in played_otherwise(segment, game) if is_sound else ():
-        findings.add(PLAYED, place, what)
-    for what in asked.exposed_in(segment, game):
-        findings.is_exposed(place, what)
-
-
-def _take(segment: Segment, number: int | None, line: ExpectedTrial | None, findings: _Findings) -> None:
-    place = place_of(segment.key)
-    findings.goes_on(segment.key.session)
-    findings.is_damaged = findings.is_damaged or segment.is_cut
-    if number is None or line is None:
-        findings.is_without_line(segment.key)
-        for what in gaps_in(segment.events) if not segment.is_cut else ():
-            findings.add(SEQ, place, what)
-    elif findings.seen[number]:
-        findings.add(SEGMENTS, place, "its trial line has a second segment")
-    else:
-        findings.seen[number] = True
-        findings.matched += 1
-        if segment.is_cut and findings.is_superseded(number):
-            findings.lost += 1
-            return
-        for invariant, what in violations_of(segment.events, line):
-            findings.add(invariant, place, what)

@@ -1,10 +1,7 @@
-"""The events of a trace: all that a solver was shown, said and bought in one trial, and what they amount to.
+"""The events of a trace: all that a solver was shown, said and bought in one trial, and what they amount to. Pure.
 
-One line an event, canonical and closed by `sum` as in the trial log. The wire form stands only here, and so does the
-table of what `data` holds for each type; a type that is not in it is refused. A key that a later kit adds is passed
-over.
-
-Pure: a segment in, values out. It presumes a segment whose invariants hold (trace_check.py looks at those).
+One line an event, canonical and closed by `sum` as in the trial log; a key that a later kit adds is passed over. What
+is drawn from a segment presumes that its invariants hold (trace_invariants.py).
 """
 from __future__ import annotations
 
@@ -32,79 +29,71 @@ ERROR, END = "trial/error", "trial/end"
 
 ENDINGS = ("answer", "last message", "error")
 """How a trial ended: with an answer, with the last message it had (whatever that says), or with an error."""
-
-_TEXT, _TEXT_OR_NULL, _WHOLE, _AMOUNT = "a text", "a text or null", "a whole number from 0", "a number from 0"
-_SECONDS, _SECONDS_OR_NULL, _HASH = "seconds", "seconds or null", "16 hex digits"
-_OBJECT_OR_NULL, _LIST_OR_NULL, _USAGE, _TIMINGS = "an object or null", "a list or null", "tokens", "seconds by name"
-_OBJECTS, _ANYTHING, _TRUTH, _HASH_OR_NULL = "a list of objects", "any JSON", "true or false", "16 hex digits or null"
+_TEXT, _TEXT_OR_NULL, _WHOLE, _SECONDS = "a text", "a text or null", "a whole number from 0", "seconds"
 _ENDING, _ERROR_TYPE = "one of " + ", ".join(ENDINGS), "an error type of the log"
+_REQUEST = {"latency_s": "seconds or null", "retries": _WHOLE, "waited_s": _SECONDS}
 
 KNOWN_EVENT_TYPES: Mapping[str, Mapping[str, str]] = {
-    START: {"seed": _WHOLE, "payload": _ANYTHING, "schema": _OBJECT_OR_NULL, "tools": _LIST_OR_NULL,
-            "prices": _OBJECT_OR_NULL},
+    # what the solver is handed, the schema of a message; in gated, what can be bought and for how much
+    START: {"seed": _WHOLE, "payload": "any JSON", "schema": "an object or null", "tools": "a list or null",
+            "prices": "an object or null"},
+    # a message as the solver was sent it; its role is in the type
     SYSTEM: {"text": _TEXT},
     USER: {"text": _TEXT},
-    MESSAGE: {"text": _TEXT, "request": _HASH_OR_NULL, "finish": _TEXT_OR_NULL, "reasoning": _TEXT_OR_NULL,
-              "usage": _USAGE, "timings": _TIMINGS, "latency_s": _SECONDS_OR_NULL, "retries": _WHOLE,
-              "waited_s": _SECONDS},
-    ATTEMPT: {"text": _TEXT_OR_NULL, "request": _HASH, "error": _ERROR_TYPE, "message": _TEXT,
-              "latency_s": _SECONDS_OR_NULL, "retries": _WHOLE, "waited_s": _SECONDS},
+    # as it entered the context; `request` is the hash of the request that it answered, null for an example that
+    # stands in the prompt; `reasoning` is kept apart and never judged
+    MESSAGE: {"text": _TEXT, "request": "16 hex digits or null", "finish": _TEXT_OR_NULL, "reasoning": _TEXT_OR_NULL,
+              "usage": "tokens", "timings": "seconds by name", **_REQUEST},
+    # a request that brought no whole reply: `text` is what had come, null if nothing
+    ATTEMPT: {"text": _TEXT_OR_NULL, "request": "16 hex digits", "error": _ERROR_TYPE, "message": _TEXT, **_REQUEST},
+    # `arguments` is the message as it was written, not parsed
     CALL: {"call_id": _TEXT, "arguments": _TEXT},
-    RESULT: {"call_id": _TEXT, "observation": _OBJECTS, "cost": _AMOUNT, "grounded": _TRUTH, "tool": _TEXT_OR_NULL,
-             "error": _TEXT_OR_NULL},
+    # what the call of the same `call_id` brought and cost; `error` says why it brought nothing
+    RESULT: {"call_id": _TEXT, "observation": "a list of objects", "cost": "a number from 0",
+             "grounded": "true or false", "tool": _TEXT_OR_NULL, "error": _TEXT_OR_NULL},
+    # why there is nothing to judge
     ERROR: {"type": _ERROR_TYPE, "message": _TEXT},
-    END: {"ended": _ENDING, "messages": _WHOLE, "cost": _AMOUNT},
+    # how many messages of the solver there were, and what was billed for tools
+    END: {"ended": _ENDING, "messages": _WHOLE, "cost": "a number from 0"},
 }
-"""Every type there is, and the keys of its `data` with what each holds. In the words of a person:
+"""Every type there is, and the keys of its `data` with what each holds; any other type is refused."""
 
-    trial/start        what the trial opens with: `payload` is what the solver is handed, `schema` that of a message;
-                       `tools` and `prices` (limits included) in gated, null in single
-    context/system     a message as the solver was sent it; its role is in the type
-    context/user       the same
-    assistant/message  `text` as it entered the context; `request` is the hash of the request that it answered, null
-                       for an example that stands in the prompt; `reasoning` is kept apart and never judged
-    assistant/attempt  a request that brought no whole reply: `text` is what had come, null if nothing
-    tool/call          `arguments` is the message as it was written, not parsed
-    tool/result        what the call of the same `call_id` brought and cost; `error` says why it brought nothing
-    trial/error        why there is nothing to judge
-    trial/end          how it ended, how many messages of the solver there were, and what was billed for tools
-"""
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
 
 
 def _is_amount(value: Any) -> bool:
     return type(value) in (int, float) and value >= 0
 
 
-def _holds_counts(value: Any) -> bool:
-    counts = [value.get(one.name) for one in fields(Usage)] if isinstance(value, dict) else [-1]
-    return all(count is None or (type(count) is int and count >= 0) for count in counts)
-
-
-def _holds_seconds(value: Any) -> bool:
-    times = [value.get(one.name) for one in fields(Timings)] if isinstance(value, dict) else [-1]
-    return all(time is None or _is_amount(time) for time in times)
-
-
 def _is_hash(value: Any) -> bool:
     return type(value) is str and len(value) == 16 and set(value) <= set("0123456789abcdef")
+
+
+def _each_of(facts: type[Usage | Timings], holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Whether an object has only such values, or none, at the names of these facts."""
+    names = [one.name for one in fields(facts)]
+    return lambda value: isinstance(value, dict) and all(
+        value.get(name) is None or holds(value[name]) for name in names)
 
 
 _HOLDS: Mapping[str, Callable[[Any], bool]] = {
     _TEXT: lambda value: type(value) is str,
     _TEXT_OR_NULL: lambda value: value is None or type(value) is str,
-    _WHOLE: lambda value: type(value) is int and value >= 0,
-    _AMOUNT: _is_amount,
+    _WHOLE: _is_count,
+    "a number from 0": _is_amount,
     _SECONDS: _is_amount,
-    _SECONDS_OR_NULL: lambda value: value is None or _is_amount(value),
-    _HASH: _is_hash,
-    _HASH_OR_NULL: lambda value: value is None or _is_hash(value),
-    _USAGE: _holds_counts,
-    _TIMINGS: _holds_seconds,
-    _OBJECT_OR_NULL: lambda value: value is None or isinstance(value, dict),
-    _LIST_OR_NULL: lambda value: value is None or isinstance(value, list),
-    _OBJECTS: lambda value: isinstance(value, list) and all(isinstance(one, dict) for one in value),
-    _ANYTHING: lambda value: True,
-    _TRUTH: lambda value: type(value) is bool,
+    "seconds or null": lambda value: value is None or _is_amount(value),
+    "16 hex digits": _is_hash,
+    "16 hex digits or null": lambda value: value is None or _is_hash(value),
+    "tokens": _each_of(Usage, _is_count),
+    "seconds by name": _each_of(Timings, _is_amount),
+    "an object or null": lambda value: value is None or isinstance(value, dict),
+    "a list or null": lambda value: value is None or isinstance(value, list),
+    "a list of objects": lambda value: isinstance(value, list) and all(isinstance(one, dict) for one in value),
+    "any JSON": lambda value: True,
+    "true or false": lambda value: type(value) is bool,
     _ENDING: lambda value: value in ENDINGS,
     _ERROR_TYPE: lambda value: value in ERROR_TYPES,
 }
@@ -133,6 +122,11 @@ class TraceEvent:
     type: str
     data: Mapping[str, Any]
 
+    @property
+    def is_of_request(self) -> bool:
+        """Whether it came of a request, well or ill; an example that stands in the prompt did not."""
+        return self.type == ATTEMPT or (self.type == MESSAGE and self.data["request"] is not None)
+
 
 def event_bytes(event: TraceEvent) -> bytes:
     r"""The whole line as it stands in the trace, "\n" included. Raises ValueError for a value that JSON cannot say."""
@@ -151,7 +145,10 @@ def event_of(value: JSON) -> TraceEvent:
         raise values.wrong("v", f"{_VERSION} (a trace of another version needs another kit)")
     kind = values.one_of("type", tuple(KNOWN_EVENT_TYPES))
     data = values.mapping("data")
-    _check_data(kind, data)
+    for name, wanted in KNOWN_EVENT_TYPES[kind].items():
+        if name not in data or not _HOLDS[wanted](data[name]):
+            found = "is not" if name in data else "is missing; it must be"
+            raise ValueError(f'field "data.{name}" of {kind} {found} {wanted}')
     cell = Cell(values.name("solver"), values.name("case"), values.integer("trial", 1, MOST_CELLS))
     return TraceEvent(
         SegmentKey(values.hex_digits("session", 16), cell, values.integer("attempt", 1, MOST_ATTEMPTS)),
@@ -159,22 +156,7 @@ def event_of(value: JSON) -> TraceEvent:
         values.integer("step", 0, _MOST_STEPS), kind, data)
 
 
-def _check_data(kind: str, data: Mapping[str, JSON]) -> None:
-    for name, wanted in KNOWN_EVENT_TYPES[kind].items():
-        if name not in data or not _HOLDS[wanted](data[name]):
-            found = "is not" if name in data else "is missing; it must be"
-            raise ValueError(f'field "data.{name}" of {kind} {found} {wanted}')
-
-
 _ROLES = {SYSTEM: "system", USER: "user", MESSAGE: "assistant"}
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A request as the events rebuild it: the messages the solver could see, and the event that came of them."""
-
-    messages: tuple[Message, ...]
-    event: TraceEvent
 
 
 def opening_of(events: Sequence[TraceEvent]) -> PromptState | None:
@@ -185,25 +167,25 @@ def opening_of(events: Sequence[TraceEvent]) -> PromptState | None:
     return PromptState(data["payload"], data["schema"], data["tools"], data["prices"])
 
 
-def sent_in(events: Sequence[TraceEvent]) -> Iterator[Sent]:
-    """Every request of the trial, rebuilt from the events before its reply (or what came in its place)."""
+def sent_in(events: Sequence[TraceEvent]) -> Iterator[tuple[TraceEvent, Sequence[Message]]]:
+    """Every request of the trial: the event that came of it, and the messages that the solver could see before it."""
     talk: list[Message] = []
     for event in events:
-        if _is_of_request(event):
-            yield Sent(tuple(talk), event)
+        if event.is_of_request:
+            yield event, tuple(talk)
         if event.type in _ROLES:
             talk.append({"role": _ROLES[event.type], "content": event.data["text"]})
 
 
 def shown_in(events: Sequence[TraceEvent]) -> tuple[Message, ...]:
-    """What the solver was shown, its own messages left out: where leaks are looked for, and what a page may show."""
+    """What the solver was shown, its own messages left out."""
     return tuple({"role": _ROLES[event.type], "content": event.data["text"]} for event in events
-                 if event.type in _ROLES and not _is_of_request(event))
+                 if event.type in _ROLES and not event.is_of_request)
 
 
 def said_in(events: Sequence[TraceEvent]) -> tuple[str, ...]:
     """The solver's messages in order; the last is its answer, if the trial did not end in an error."""
-    return tuple(event.data["text"] for event in events if event.type == MESSAGE and _is_of_request(event))
+    return tuple(event.data["text"] for event in events if event.type == MESSAGE and event.is_of_request)
 
 
 def steps_in(events: Sequence[TraceEvent]) -> tuple[Step, ...]:
@@ -218,13 +200,7 @@ def steps_in(events: Sequence[TraceEvent]) -> tuple[Step, ...]:
 
 def outcomes_in(events: Sequence[TraceEvent]) -> tuple[Outcome, ...]:
     """What each step of the trial brought and took in the end; requests that were sent again are its `retries`."""
-    last = {event.step: event for event in events if _is_of_request(event)}
-    return tuple(map(_outcome, last.values()))
-
-
-def _is_of_request(event: TraceEvent) -> bool:
-    """Whether it came of a request, well or ill; an example that stands in the prompt did not."""
-    return event.type == ATTEMPT or (event.type == MESSAGE and event.data["request"] is not None)
+    return tuple(map(_outcome, {event.step: event for event in events if event.is_of_request}.values()))
 
 
 def _outcome(event: TraceEvent) -> Outcome:

@@ -11,23 +11,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchkit.basics import json_text
 from benchkit.basics.errors import EnvironmentFailure, Unusable
-from benchkit.basics.json_text import SUM_BYTES, is_whole
 from benchkit.basics.texts import are, count_of
 from benchkit.basics.values import JSON, Cell
-from benchkit.boards.trace_events import (
-    END,
-    EVENT_START,
-    KNOWN_EVENT_TYPES,
-    SegmentKey,
-    TraceEvent,
-    event_bytes,
-    event_of,
-)
+from benchkit.boards import trace_events
+from benchkit.boards.trace_events import SegmentKey, TraceEvent
 from benchkit.disk.appending import AppendFile, DiskCalls
 from benchkit.disk.locking import LockedElsewhere
 from benchkit.disk.whole_files import shown_path
@@ -35,9 +28,12 @@ from benchkit.trial_log.lines import MOST_LINE_BYTES, Damage, TrialLine
 from benchkit.trial_log.reader import TrialLog
 from benchkit.trial_log.scan import LineSource, NamedDamage, where_in
 
+MEND = "put back the file as it was, or begin another batch: python3 board.py run JOB --fresh"
+MEND_DAMAGE = "put back the file as it was, or ask again what is damaged: python3 board.py run JOB --accept-damage"
+
 
 class TraceWriter:
-    """The one writer of a trace: the companion of a session, and where its players put their events.
+    """The one writer of a trace: the sidecar of a session, and where its players put their events.
 
     `stamp` gives the time of an event, in UTC; where a clock was put back, an event has the time of the one before it.
     """
@@ -46,8 +42,7 @@ class TraceWriter:
         self, path: Path, stamp: Callable[[], str], calls: DiskCalls | None = None, accept_damage: bool = False,
     ) -> None:
         """Touch nothing yet: a session that never begins makes no trace. With `accept_damage` no damage is harmful."""
-        self._accepts = accept_damage
-        self._path, self._stamp, self._calls = path, stamp, calls
+        self._path, self._stamp, self._calls, self._accepts = path, stamp, calls, accept_damage
         self._file: AppendFile | None = None
         self._session = ""
         self._key: SegmentKey | None = None
@@ -64,22 +59,15 @@ class TraceWriter:
         except LockedElsewhere:
             raise EnvironmentFailure(f"{shown_path(self._path)} is in use by another run; wait for its end") from None
         self._session = session
-        return self._damage(self._file, trace_damage_named_by(log))
-
-    def _damage(self, file: AppendFile, named: tuple[Damage, ...]) -> tuple[Damage, ...]:
-        reader = TraceReader(self._path, named)
-        accepted: list[FoundDamage] = []
+        named, accepted = trace_damage_named_by(log), list[FoundDamage]()
         on_damage = accepted.append if self._accepts else refuse
-        try:
-            damage, size = reader.look_over(on_damage)
-            if file.size > size:
-                file.append(b"\n")
-                accepted.clear()
-                # a line that had lost only its newline is whole again
-                damage, _size = reader.look_over(on_damage)
-            return (*(found.damage for found in accepted), *damage)
-        finally:
-            reader.close()
+        damage, size = look_over(self._path, named, on_damage)
+        if self._file.size > size:
+            self._file.append(b"\n")
+            accepted.clear()
+            # a line that had lost only its newline is whole again
+            damage, _size = look_over(self._path, named, on_damage)
+        return (*(found.damage for found in accepted), *damage)
 
     def start(self, cell: Cell, attempt: int, geometry: str) -> None:
         """A trial begins: the events that follow are its."""
@@ -92,9 +80,18 @@ class TraceWriter:
             raise RuntimeError("an event stands between the start of a trial and its end")
         self._last_at = max(self._last_at, self._stamp())
         event = TraceEvent(self._key, self._next_seq, self._last_at, self._geometry, step, kind, data)
-        self._file.write(self._readable(event))
+        # what is in the trace stays there: a line that makes it unreadable must not get in
+        try:
+            line = trace_events.event_bytes(event)
+            trace_events.event_of(json_text.parse(line[:-1]))
+        except (ValueError, TypeError) as error:
+            raise Unusable(f"{shown_path(self._path)}: {kind} of case {self._key.cell.case} cannot be kept: "
+                           f"{error}") from None
+        if len(line) > MOST_LINE_BYTES:
+            raise Unusable(f"{shown_path(self._path)}: an event of {len(line):,} bytes is more than a trace takes")
+        self._file.write(line)
         self._next_seq += 1
-        self._is_closed = kind == END
+        self._is_closed = kind == trace_events.END
 
     def before_line(self, line: TrialLine) -> None:
         """Put the trial of this line on the disk. Raises EnvironmentFailure."""
@@ -106,24 +103,6 @@ class TraceWriter:
         """Release the file. Closing twice does nothing."""
         if self._file is not None:
             self._file.close()
-
-    def _readable(self, event: TraceEvent) -> bytes:
-        # what is in the trace stays there: a line that makes it unreadable must not get in
-        try:
-            data = event_bytes(event)
-            event_of(json_text.parse(data[:-1]))
-        except (ValueError, TypeError) as error:
-            raise Unusable(f"{shown_path(self._path)}: {event.type} of case {event.key.cell.case} cannot be kept: "
-                           f"{error}") from None
-        if len(data) > MOST_LINE_BYTES:
-            raise Unusable(f"{shown_path(self._path)}: an event of {len(data):,} bytes is more than a trace takes")
-        return data
-
-
-MEND = "put back the file as it was, or begin another batch: python3 board.py run JOB --fresh"
-MEND_DAMAGE = "put back the file as it was, or ask again what is damaged: python3 board.py run JOB --accept-damage"
-# keys are sorted, so the type stands at the end of a line and is found without parsing it
-_TYPE = re.compile(rb'"type":"([^"\\]{1,60})","v":1$')
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +123,7 @@ class Segment:
     @property
     def is_closed(self) -> bool:
         """Whether its last event is the end of the trial."""
-        return self.events[-1].type == END
+        return self.events[-1].type == trace_events.END
 
     @property
     def is_cut(self) -> bool:
@@ -159,6 +138,9 @@ class FoundDamage:
 
     damage: Damage
     where: str
+
+    def __str__(self) -> str:
+        return f"{count_of(self.damage.length, 'byte')} {are(self.damage.length)} no whole line"
 
 
 def trace_damage_named_by(log: TrialLog) -> tuple[Damage, ...]:
@@ -186,104 +168,95 @@ def trace_size(path: Path) -> int:
 
 def refuse(found: FoundDamage) -> None:
     """Raise Unusable for harmful damage."""
-    length = found.damage.length
-    raise Unusable(f"{found.where}: {count_of(length, 'byte')} {are(length)} no whole line (torn or altered), and "
-                   f"whole lines follow; {MEND_DAMAGE}")
+    raise Unusable(f"{found.where}: {found} (torn or altered), and whole lines follow; {MEND_DAMAGE}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A whole line. `is_behind_damage`: right behind it."""
-
-    number: int
-    offset: int
-    data: bytes
-    is_behind_damage: bool
+OnDamage = Callable[[FoundDamage], None]
+"""What is told of harmful damage."""
 
 
-class TraceReader:
-    """A trace, for reading. `named` is the damage that the sessions of the log name."""
+def segments_in(
+    path: Path, named: Iterable[Damage] = (), on_damage: OnDamage = refuse, end: int | None = None,
+) -> Iterator[Segment]:
+    """Every segment of a trace whose lines begin before `end`, in order; `named` is what the sessions of its log name.
 
-    def __init__(self, path: Path, named: Iterable[Damage] = ()) -> None:
-        """Open the trace. Raises Unusable: missing, a folder, unreadable."""
-        self._source, self._named = LineSource(path), NamedDamage(named)
-        self._tail: list[FoundDamage] = []
-        self._size = 0
-        self._ends_in_damage = False
-
-    def close(self) -> None:
-        """Close the file."""
-        self._source.close()
-
-    def segments(
-        self, on_damage: Callable[[FoundDamage], None] = refuse, end: int | None = None,
-    ) -> Iterator[Segment]:
-        """Every segment whose lines begin before `end`, in order.
-
-        One is in memory at a time; the events of one trial stand together. `on_damage` is told of harmful damage.
-        Raises Unusable for a whole line that is no event.
-        """
-        events: list[TraceEvent] = []
-        is_beside = False
-        for line in self._whole_lines(on_damage):
-            if end is not None and line.offset >= end:
+    One is in memory at a time; the events of one trial stand together. Raises Unusable for a trace that cannot be
+    read, and for a whole line that is no event.
+    """
+    events: list[TraceEvent] = []
+    is_beside = False
+    with closing(LineSource(path)) as source:
+        scan = _Scan(source, named, on_damage)
+        for number, offset, data, is_behind_damage in scan.whole_lines():
+            if end is not None and offset >= end:
                 break
-            event = self._event_in(line)
-            is_beside = is_beside or line.is_behind_damage
+            event = scan.event_in(number, offset, data)
+            is_beside = is_beside or is_behind_damage
             if events and event.key != events[0].key:
                 yield Segment(tuple(events), is_beside)
-                events, is_beside = [], line.is_behind_damage
+                events, is_beside = [], is_behind_damage
             events.append(event)
         if events:
-            yield Segment(tuple(events), is_beside or self._ends_in_damage)
+            yield Segment(tuple(events), is_beside or scan.ends_in_damage)
 
-    def segments_of(self, cell: Cell) -> Iterator[Segment]:
-        """The segments of all attempts at one cell. Raises Unusable for harmful damage."""
-        return (segment for segment in self.segments() if segment.key.cell == cell)
 
-    def look_over(self, on_damage: Callable[[FoundDamage], None] = refuse) -> tuple[tuple[Damage, ...], int]:
-        """The harmless damage that is not named yet, and the bytes up to the last newline; nothing is parsed.
+# keys are sorted, so the type stands at the end of a line and is found without parsing it
+_TYPE = re.compile(rb'"type":"([^"\\]{1,60})","v":1$')
 
-        `on_damage` is told of harmful damage. Raises Unusable for an event of a type that nobody knows, and a file that
-        is no trace.
-        """
-        self._source.refuse_foreign(EVENT_START, "trace")
-        for line in self._whole_lines(on_damage):
-            found = _TYPE.search(line.data, 0, len(line.data) - SUM_BYTES)
-            if found is None or found[1].decode("ascii", "replace") not in KNOWN_EVENT_TYPES:
-                self._event_in(line)
-        return tuple(found.damage for found in self._tail), self._size
 
-    def _whole_lines(self, on_damage: Callable[[FoundDamage], None]) -> Iterator[_Line]:
-        """The whole lines; the damage behind the last of them is then in `_tail`."""
-        self._tail, self._ends_in_damage = [], False
+def look_over(
+    path: Path, named: Iterable[Damage] = (), on_damage: OnDamage = refuse,
+) -> tuple[tuple[Damage, ...], int]:
+    """The harmless damage of a trace that is not named yet, and the bytes up to the last newline; nothing is parsed.
+
+    Raises Unusable for an event of a type that nobody knows, and a file that is no trace.
+    """
+    with closing(LineSource(path)) as source:
+        source.refuse_foreign(trace_events.EVENT_START, "trace")
+        scan = _Scan(source, named, on_damage)
+        for number, offset, data, _ in scan.whole_lines():
+            found = _TYPE.search(data, 0, len(data) - json_text.SUM_BYTES)
+            if found is None or found[1].decode("ascii", "replace") not in trace_events.KNOWN_EVENT_TYPES:
+                scan.event_in(number, offset, data)
+        return tuple(found.damage for found in scan.tail), scan.size
+
+
+class _Scan:
+    """One pass over a trace. Behind it, `tail` is the damage behind the last whole line, `size` the bytes of lines."""
+
+    def __init__(self, source: LineSource, named: Iterable[Damage], on_damage: OnDamage) -> None:
+        self._source, self._named, self._on_damage = source, NamedDamage(named), on_damage
+        self.tail: list[FoundDamage] = []
+        self.size = 0
+        self.ends_in_damage = False
+
+    def whole_lines(self) -> Iterator[tuple[int, int, bytes, bool]]:
+        """The whole lines: number, offset, bytes, and whether damage is right before it."""
         for number, (offset, length, data) in enumerate(self._source.lines(), 1):
-            self._size = offset + length
+            self.size = offset + length
             is_named = self._named.covers(offset, length)
-            if is_named or data is None or not is_whole(data):
-                self._ends_in_damage = True
+            if is_named or data is None or not json_text.is_whole(data):
+                self.ends_in_damage = True
                 if not is_named:
                     self._note(Damage(offset, length), number)
                 continue
-            for found in self._tail:
-                on_damage(found)
-            self._tail.clear()
-            is_behind, self._ends_in_damage = self._ends_in_damage, False
-            yield _Line(number, offset, data, is_behind)
+            for found in self.tail:
+                self._on_damage(found)
+            self.tail.clear()
+            is_behind, self.ends_in_damage = self.ends_in_damage, False
+            yield number, offset, data, is_behind
 
     def _note(self, damage: Damage, number: int) -> None:
         """Damaged lines that follow each other are one damage: a file of line ends has millions."""
-        last = self._tail[-1] if self._tail else None
+        last = self.tail[-1] if self.tail else None
         if last is not None and last.damage.offset + last.damage.length == damage.offset:
-            self._tail[-1] = FoundDamage(Damage(last.damage.offset, last.damage.length + damage.length), last.where)
+            self.tail[-1] = FoundDamage(Damage(last.damage.offset, last.damage.length + damage.length), last.where)
         else:
-            self._tail.append(FoundDamage(damage, self._where(number, damage.offset)))
+            self.tail.append(FoundDamage(damage, where_in(self._source.path, number, damage.offset)))
 
-    def _event_in(self, line: _Line) -> TraceEvent:
+    def event_in(self, number: int, offset: int, data: bytes) -> TraceEvent:
+        """The event in a line. Raises Unusable, naming the line."""
         try:
-            return event_of(json_text.parse(line.data))
+            return trace_events.event_of(json_text.parse(data))
         except ValueError as error:
-            raise Unusable(f"{self._where(line.number, line.offset)}: {error}; {MEND}") from None
-
-    def _where(self, number: int, offset: int) -> str:
-        return where_in(self._source.path, number, offset)
+            raise Unusable(f"{where_in(self._source.path, number, offset)}: {error}; {MEND}") from None
