@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from benchkit.basics.values import Shard
-    from benchkit.running.live import RunConfig
-    from benchkit.running.workload import Ended, Workload
+    from benchkit.running.workload import Ended, RunConfig, Workload
     from benchkit.tasks.task import Task
     from benchkit.trial_log.lines import PlanLine
     from benchkit.trial_log.reader import TrialLog
@@ -168,11 +167,10 @@ def record(options: argparse.Namespace) -> int:
     """The main story: fill in the flags from the log, record what is left, convert, judge, and show."""
     from benchkit.basics.errors import EnvironmentFailure
     from benchkit.disk.whole_files import refuse_other
-    from benchkit.running.live import log_at, record_live, verdicts_of, workload_of
-    from benchkit.running.session import dry_run_of
+    from benchkit.running.session import dry_run_of, record_live, verdicts_of
     from benchkit.running.shards import AUTO, log_path, refuse_part_of_array, shard_of, shards_beside
     from benchkit.running.summary import dry_run_text
-    from benchkit.running.workload import wanted_plan
+    from benchkit.running.workload import log_at, wanted_plan, workload_of
     from benchkit.systems.loading import refuse_strangers
     from benchkit.tasks.task import load_task
     context = cli.run_context(options, is_quiet=options.quiet)
@@ -203,9 +201,8 @@ def config_of(
     options: argparse.Namespace, path: "Path", log: "TrialLog | None", shard: "Shard | None",
 ) -> "RunConfig":
     """What the flags ask for. Those not given are taken from the log, and else from the defaults."""
-    from benchkit.running.live import RunConfig
     from benchkit.running.plan import Selection
-    from benchkit.running.workload import parallel_of
+    from benchkit.running.workload import RunConfig, parallel_of
     plan = None if log is None else log.plan
     system = options.system or (plan.systems[0] if plan else cli.DEFAULT_SYSTEM)
     return RunConfig(

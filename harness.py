@@ -143,7 +143,8 @@ def recorded(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
     from benchkit.basics.errors import EnvironmentFailure, Unusable
     from benchkit.recordings.recording import recording_of
     from benchkit.recordings.replay import Circumstances, judge_recording, with_measured_latency
-    from benchkit.running.live import RunConfig, log_at, record_live, verdicts_of, workload_of
+    from benchkit.running.session import record_live, verdicts_of
+    from benchkit.running.workload import RunConfig, log_at, workload_of
     from benchkit.trial_log.reader import read_log
     out = out_of(options, options.system)
     if out.suffix == ".jsonl":
@@ -264,7 +265,7 @@ def show_request(options: argparse.Namespace) -> int:
         "task": task.module, "case": case.id, "split": case.split, "ask": prompt.ask,
         "messages": prompt.messages, "schema": prompt.schema}
     if options.system is not None:
-        from benchkit.running.live import request_fields
+        from benchkit.running.workload import request_fields
         same_split = tuple(other for other in cases if other.split == case.split)
         request.update(request_fields(options.system, prompt.ask, task, same_split, cli.run_context(options)))
     cli.put(indented(request) + "\n")

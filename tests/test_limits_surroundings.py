@@ -77,7 +77,7 @@ class Threads(Workflow):
         self.assertEqual((0, ""), (told.code, told.stderr))
 
     def test_a_thread_that_is_needed_and_cannot_be_had_is_one_line_and_3(self) -> None:
-        with mock.patch("benchkit.running.live.record_live", side_effect=RuntimeError("can't start new thread")):
+        with mock.patch("benchkit.running.session.record_live", side_effect=RuntimeError("can't start new thread")):
             told = self.type("bench.py --system baselines:keywords --trials 1")
         self.assertEqual((3, "", 1), (told.code, told.stdout, told.stderr.count("\n")))
         self.assertIn(WANT, told.stderr)

@@ -11,8 +11,8 @@ from benchkit.basics.clock import Budget, Clock, StopRequest
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Interrupted, Unusable
 from benchkit.basics.values import Reply, Request
-from benchkit.running.live import RunConfig, log_at, record_live, verdicts_of, workload_of
-from benchkit.running.workload import Ended, RunContext, Workload
+from benchkit.running.session import record_live, verdicts_of
+from benchkit.running.workload import Ended, RunConfig, RunContext, Workload, log_at, workload_of
 from benchkit.tasks.task import load_task
 from benchkit.trial_log.reader import TrialLog
 from tests.recordings_samples import put_cases, put_task

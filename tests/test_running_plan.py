@@ -10,23 +10,8 @@ from pathlib import Path
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
 from benchkit.basics.values import JSON, Cell, Shard, TaskName
-from benchkit.running.plan import (
-    ALL,
-    AllowedChanges,
-    Assignment,
-    RemainingWork,
-    Selection,
-    cells_of,
-    changed_asks,
-    check_fits,
-    check_selection,
-    is_left,
-    refuse_changes,
-    remaining_work,
-    settings_differences,
-    usual_remedy,
-    work_left,
-)
+from benchkit.running import plan as planning
+from benchkit.running.plan import ALL, AllowedChanges, Assignment, RemainingWork, Selection, cells_of, work_left
 from benchkit.trial_log.lines import PlanLine
 from benchkit.trial_log.reader import TrialLog, read_log
 from tests.trial_logs import SYSTEM, Lines, complete, plan_line, trial_line, written
@@ -86,8 +71,8 @@ class TheOrder(unittest.TestCase):
 
 
 class WhatIsLeft(unittest.TestCase):
-    LOG = Recorded({("a", 1): (1, None), ("b", 1): (2, "Timeout"), ("c", 1): (1, "PromptTooLong"), ("d", 1): (1, None)},
-                   stale=("d",))
+    LOG: TrialLog = Recorded(  # type: ignore[assignment]
+        {("a", 1): (1, None), ("b", 1): (2, "Timeout"), ("c", 1): (1, "PromptTooLong"), ("d", 1): (1, None)}, ("d",))
     PLAN = plan_line(("a", "b", "c", "d", "e"), trials=1)
 
     def test_which_cells_are_left(self) -> None:
@@ -105,11 +90,12 @@ class WhatIsLeft(unittest.TestCase):
             ("a", False, AllowedChanges((), {"other:one": ("x",)}), False),
         ):
             with self.subTest(case=case, again=again, changes=changes):
-                self.assertEqual(left, is_left(self.LOG, Cell(SYSTEM, case, 1), changes, Selection(retry_errors=again)))
+                cell, selection = Cell(SYSTEM, case, 1), Selection(retry_errors=again)
+                self.assertEqual(left, planning.is_left(self.LOG, cell, changes, selection))
 
     def test_all_run_again_where_that_is_asked_for(self) -> None:
         for case in "abcde":
-            self.assertTrue(is_left(self.LOG, Cell(SYSTEM, case, 1), NO_CHANGES, Selection(again=True)))
+            self.assertTrue(planning.is_left(self.LOG, Cell(SYSTEM, case, 1), NO_CHANGES, Selection(again=True)))
 
     def test_each_runs_as_the_next_attempt(self) -> None:
         work = list(work_left(self.LOG, self.PLAN, NO_CHANGES, Selection(retry_errors=True)))
@@ -140,11 +126,11 @@ class WhatIsLeft(unittest.TestCase):
             (ALL, AllowedChanges(("a",)), RemainingWork(5, 2, 3, "a, trial 1")),
         ):
             with self.subTest(selection=selection):
-                self.assertEqual(remaining, remaining_work(self.LOG, self.PLAN, changes, selection))
+                self.assertEqual(remaining, planning.remaining_work(self.LOG, self.PLAN, changes, selection))
 
     def test_without_a_log_everything_is_ahead(self) -> None:
         self.assertEqual(RemainingWork(10, 0, 10, "a, trial 1"),
-                         remaining_work(None, replace(self.PLAN, trials=2), NO_CHANGES, ALL))
+                         planning.remaining_work(None, replace(self.PLAN, trials=2), NO_CHANGES, ALL))
 
 
 class WhatFits(unittest.TestCase):
@@ -158,7 +144,7 @@ class WhatFits(unittest.TestCase):
 
     def refusal(self, wanted: PlanLine, **more: bool) -> str:
         with self.assertRaises(Unusable) as caught:
-            check_fits(self.log(), wanted, self.COMMAND, **more)
+            planning.check_fits(self.log(), wanted, self.COMMAND, **more)
         self.assertTrue(str(caught.exception).startswith(f"{self.path}: "))
         return str(caught.exception)
 
@@ -166,10 +152,10 @@ class WhatFits(unittest.TestCase):
         for wanted in (plan_line(), plan_line(trials=5), plan_line(("mail-0", "mail-1", "mail-2", "mail-3")),
                        plan_line(("mail-3", "mail-2", "mail-1")), plan_line(changed="mail-1"),
                        replace(plan_line(), kit="9", task=TaskName("triage_task", "other", "9"))):
-            check_fits(self.log(), wanted, self.COMMAND)
+            planning.check_fits(self.log(), wanted, self.COMMAND)
 
     def test_a_log_without_a_plan_fits_all(self) -> None:
-        check_fits(self.log(Lines().begin()), plan_line(trials=1, systems=("a:b",)), self.COMMAND)
+        planning.check_fits(self.log(Lines().begin()), plan_line(trials=1, systems=("a:b",)), self.COMMAND)
 
     def test_a_contradiction_names_the_command_that_would_be_right(self) -> None:
         other_task = replace(plan_line(), task=TaskName("my_task", "inbox", "1"))
@@ -186,7 +172,7 @@ class WhatFits(unittest.TestCase):
 
     def test_systems_may_be_added_only_where_that_is_said(self) -> None:
         both = plan_line(systems=(SYSTEM, "baselines:coin"))
-        check_fits(self.log(), both, self.COMMAND, adds_systems=True)
+        planning.check_fits(self.log(), both, self.COMMAND, adds_systems=True)
         self.assertIn("--system", self.refusal(both))
 
     def test_a_planned_case_that_is_gone_is_named(self) -> None:
@@ -197,23 +183,19 @@ class WhatFits(unittest.TestCase):
     def test_changed_asks_are_those_of_planned_cases(self) -> None:
         log = self.log()
         wanted = plan_line(("mail-1", "mail-2", "mail-3", "new"), changed="mail-2")
-        self.assertEqual(("mail-2",), changed_asks(log, wanted))
-        self.assertEqual((), changed_asks(log, plan_line(("new", "mail-1", "mail-2", "mail-3"))))
-        self.assertEqual((), changed_asks(self.log(Lines().begin()), plan_line()))
+        self.assertEqual(("mail-2",), planning.changed_asks(log, wanted))
+        self.assertEqual((), planning.changed_asks(log, plan_line(("new", "mail-1", "mail-2", "mail-3"))))
+        self.assertEqual((), planning.changed_asks(self.log(Lines().begin()), plan_line()))
 
-    def test_changes_are_refused_with_all_that_differs_and_the_command_that_runs_it_again(self) -> None:
+    def test_changes_are_refused_with_all_that_differs_and_what_to_do(self) -> None:
         log = self.log()
-        refuse_changes(log, AllowedChanges(), usual_remedy(self.COMMAND))
+        planning.refuse_changes(log, AllowedChanges(), "")
         with self.assertRaises(Unusable) as caught:
-            refuse_changes(
-                log,
-                AllowedChanges(("mail-1",), {SYSTEM: ("options.top_k: 64 -> 1", 'digest: "a" -> "b"')}),
-                usual_remedy(self.COMMAND),
-            )
+            planning.refuse_changes(log, AllowedChanges(
+                ("mail-1",), {SYSTEM: ("options.top_k: 64 -> 1", 'digest: "a" -> "b"')}), "put it back")
         self.assertEqual(
             f"{self.path}: the prompt or schema of case mail-1 changed, and the settings of {SYSTEM} changed "
-            '(options.top_k: 64 -> 1; digest: "a" -> "b") since it was recorded; run what changed again with '
-            "python3 bench.py --quiet --changed rerun, or choose another --log", str(caught.exception))
+            '(options.top_k: 64 -> 1; digest: "a" -> "b") since it was recorded; put it back', str(caught.exception))
 
     def test_a_cell_once_recorded_is_left_when_its_request_changed_in_the_log(self) -> None:
         lines = complete().add(plan_line(changed="mail-2"), trial_line("mail-2", 1, asked="mail-2!", attempt=2))
@@ -235,15 +217,15 @@ class Differences(unittest.TestCase):
         )
         for before, now, expected in table:
             with self.subTest(before=before, now=now):
-                self.assertEqual(expected, settings_differences(before, now))
+                self.assertEqual(expected, planning.settings_differences(before, now))
 
 
 class Naming(unittest.TestCase):
     def test_a_case_that_the_plan_does_not_hold_is_refused_with_those_it_has(self) -> None:
-        check_selection(plan_line(), Selection(case="mail-1"))
-        check_selection(plan_line(), ALL)
+        planning.check_selection(plan_line(), Selection(case="mail-1"))
+        planning.check_selection(plan_line(), ALL)
         with self.assertRaises(Unusable) as caught:
-            check_selection(plan_line(), Selection(case="nobody\x1b"))
+            planning.check_selection(plan_line(), Selection(case="nobody\x1b"))
         self.assertEqual("--case nobody\\x1b: the split development has no such case; it has cases mail-1, mail-2, "
                          "mail-3", str(caught.exception))
 

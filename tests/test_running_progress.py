@@ -13,17 +13,9 @@ from unittest import mock
 
 from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.values import Cell, ErrorFacts, Failure, Outcome, Reply
+from benchkit.running import progress
 from benchkit.running.plan import Assignment, RemainingWork
-from benchkit.running.progress import (
-    ALL_EMPTY,
-    Lines,
-    Progress,
-    Terminal,
-    Verdicts,
-    duration,
-    fitting,
-    width_of,
-)
+from benchkit.running.progress import ALL_EMPTY, Progress, Verdicts, duration, fitting, width_of
 from benchkit.running.workload import RunContext
 from benchkit.trial_log.lines import TrialLine
 from tests.commands import HANGS_S
@@ -173,7 +165,7 @@ class EmptyOutputs(unittest.TestCase):
 class OnAStream(unittest.TestCase):
     def shown(self, stream: Screen, every: str, is_done: Callable[[], bool]) -> str:
         """What is on the stream after ticks of 10 ms, until `is_done`."""
-        with mock.patch.object(Lines if every == "PLAIN" else Terminal, "every_s", 0.01):
+        with mock.patch.object(progress, f"{every}_EVERY_S", 0.01):
             timed = TimedProgress(stream)
             with timed.progress:
                 timed.trial(Reply("yes"))
@@ -199,7 +191,7 @@ class OnAStream(unittest.TestCase):
 
     def test_nothing_is_shown_before_the_first_trial(self) -> None:
         stream = Screen()
-        with mock.patch.object(Lines, "every_s", 0.001), TimedProgress(stream).progress:
+        with mock.patch.object(progress, "PLAIN_EVERY_S", 0.001), TimedProgress(stream).progress:
             Event().wait(0.05)
         self.assertEqual("", stream.getvalue())
 
@@ -219,7 +211,7 @@ class OnAStream(unittest.TestCase):
 
     def test_a_shorter_line_covers_a_longer_one(self) -> None:
         stream = Screen(is_terminal=True)
-        terminal = Terminal(stream)
+        terminal = progress.Screen(stream)
         terminal.show("longer")
         terminal.show("short")
         terminal.clear()
@@ -233,7 +225,7 @@ class OnAStream(unittest.TestCase):
             for columns, shown in ((40, 39), (200, 120), (0, 79)):
                 with self.subTest(columns=columns), mock.patch.object(
                         os, "get_terminal_size", lambda fd, columns=columns: os.terminal_size((columns, 24))):
-                    Terminal(stream).show("x" * 120)
+                    progress.Screen(stream).show("x" * 120)
                     self.assertEqual("x" * shown, re.sub(r"[\r\n]", "", os.read(ours, 1000).decode()))
 
 

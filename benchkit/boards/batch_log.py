@@ -34,8 +34,8 @@ from benchkit.boards import trace_file
 from benchkit.boards.batch import RESPONSES, TRACE, FoundBatch
 from benchkit.boards.trace_events import SegmentKey, event_bytes
 from benchkit.disk.whole_files import move_whole, shown_path, write_whole
-from benchkit.running.live import log_at
 from benchkit.running.shards import mark_of
+from benchkit.running.workload import log_at
 from benchkit.trial_log.lines import Damage
 from benchkit.trial_log.merging import Merged, merge_logs
 from benchkit.trial_log.reader import TakeLine, TrialLog, read_log

@@ -40,10 +40,10 @@ from benchkit.boards.trace_file import TraceWriter
 from benchkit.boards.usage import NOTHING_USED, TokenUse
 from benchkit.disk.appending import alone
 from benchkit.disk.whole_files import shown_path
-from benchkit.running.live import log_at, record_live, recorded_settings
 from benchkit.running.plan import ALL, Selection
 from benchkit.running.progress import Verdicts
-from benchkit.running.workload import Ended, RunContext, Workload
+from benchkit.running.session import record_live
+from benchkit.running.workload import Ended, RunContext, Workload, log_at, recorded_settings
 from benchkit.systems.loading import is_baseline, load_system
 from benchkit.trial_log.reader import TrialLog
 

@@ -6,8 +6,8 @@ every case with t or t+1 trials.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from itertools import product
 
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
@@ -54,11 +54,7 @@ class AllowedChanges:
     """What differs between the log and what would be asked now: case ids, and settings as `options.seed: 1 -> 2`."""
 
     asks: tuple[str, ...] = ()
-    settings: Mapping[str, tuple[str, ...]] | None = None
-
-    def touches(self, cell: Cell) -> bool:
-        """Whether the request of a cell has changed."""
-        return cell.case in self.asks or cell.system in (self.settings or {})
+    settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +80,6 @@ class RemainingWork:
     baselines: int = 0
 
 
-class Cells(Protocol):
-    """What the plan needs to know of a log's cells."""
-
-    def attempts(self, cell: Cell) -> int:
-        """How many attempts are recorded; 0: none."""
-
-    def is_recorded(self, cell: Cell) -> bool:
-        """Whether the last attempt counts."""
-
-    def error_type(self, cell: Cell) -> str | None:
-        """The error of the last attempt; None: it has an output."""
-
-    def attempted(self) -> Iterator[tuple[int, Cell]]:
-        """Those that have an attempt, each behind its position in the log's own plan."""
-
-
 def size_of(plan: PlanLine, shard: Shard | None = None) -> int:
     """How many cells are planned; in all, or for a shard."""
     planned = plan.trials * len(plan.systems) * len(plan.cases)
@@ -109,16 +89,14 @@ def size_of(plan: PlanLine, shard: Shard | None = None) -> int:
 def cells_of(plan: PlanLine, shard: Shard | None = None) -> Iterator[Cell]:
     """Planned cells in the order of running: for each trial, for each system, for each case; all, or a shard's."""
     if shard is None:
-        return (Cell(system, case.id, trial) for trial in range(1, plan.trials + 1) for system in plan.systems
-                for case in plan.cases)
+        yield from (Cell(system, case.id, trial) for trial in range(1, plan.trials + 1) for system in plan.systems
+                    for case in plan.cases)
+        return
     # counted, not skipped: a shard of a large plan holds a thousandth of its cells
-    return (_cell_at(plan, number) for number in range(shard.index - 1, size_of(plan), shard.of))
-
-
-def _cell_at(plan: PlanLine, number: int) -> Cell:
-    trial, column = divmod(number, len(plan.systems) * len(plan.cases))
-    system, case = divmod(column, len(plan.cases))
-    return Cell(plan.systems[system], plan.cases[case].id, trial + 1)
+    for number in range(shard.index - 1, size_of(plan), shard.of):
+        trial, column = divmod(number, len(plan.systems) * len(plan.cases))
+        system, case = divmod(column, len(plan.cases))
+        yield Cell(plan.systems[system], plan.cases[case].id, trial + 1)
 
 
 def check_fits(log: TrialLog, wanted: PlanLine, command: Command, adds_systems: bool = False) -> None:
@@ -168,25 +146,21 @@ def settings_differences(before: JSON, now: JSON) -> tuple[str, ...]:
     return tuple(f"{found.place}: {found.one} -> {found.other}" for found in differences(before, now))
 
 
-def usual_remedy(command: Command) -> str:
-    """What bench.py can do where requests have changed."""
-    return f"run what changed again with {command.having('--changed', 'rerun')}, or choose another --log"
-
-
 def refuse_changes(log: TrialLog, changes: AllowedChanges, remedy: str) -> None:
     """Raise Unusable that names what differs; `remedy` is what to do about it."""
     parts = []
     if changes.asks:
         parts.append(f"the prompt or schema of {cases_named(changes.asks)} changed")
-    for system, texts in (changes.settings or {}).items():
+    for system, texts in changes.settings.items():
         parts.append(f"the settings of {shown_line(system)} changed ({'; '.join(texts)})")
     if parts:
         raise Unusable(f"{log.path}: {', and '.join(parts)} since it was recorded; {remedy}")
 
 
-def is_left(log: Cells | None, cell: Cell, changes: AllowedChanges, selection: Selection) -> bool:
+def is_left(log: TrialLog | None, cell: Cell, changes: AllowedChanges, selection: Selection) -> bool:
     """Whether a cell is still to be run; `log` is None where there is none yet, as in all that follows."""
-    if log is None or not log.is_recorded(cell) or changes.touches(cell) or selection.again or cell in selection.lost:
+    is_changed = cell.case in changes.asks or cell.system in changes.settings
+    if log is None or not log.is_recorded(cell) or is_changed or selection.again or cell in selection.lost:
         return True
     return selection.retry_errors and can_be_retried(log.error_type(cell))
 
@@ -196,7 +170,9 @@ def can_be_retried(error_type: str | None) -> bool:
     return error_type is not None and error_type not in NEVER_RETRIED
 
 
-def work_left(log: Cells | None, plan: PlanLine, changes: AllowedChanges, selection: Selection) -> Iterator[Assignment]:
+def work_left(
+    log: TrialLog | None, plan: PlanLine, changes: AllowedChanges, selection: Selection,
+) -> Iterator[Assignment]:
     """The cells to run in this session, in order, each with the number of its next attempt."""
     count = 0
     for cell in cells_of(plan, selection.shard):
@@ -208,11 +184,17 @@ def work_left(log: Cells | None, plan: PlanLine, changes: AllowedChanges, select
 
 
 def remaining_work(
-    log: Cells | None, plan: PlanLine, changes: AllowedChanges, selection: Selection,
+    log: TrialLog | None, plan: PlanLine, changes: AllowedChanges, selection: Selection,
 ) -> RemainingWork:
     """Count what a session is to do. Cells that nobody has tried are not gone through: there may be millions."""
-    planned = size_of(plan, selection.shard)
-    recorded = sum(not is_left(log, cell, changes, selection) for cell in _attempted(log, plan, selection.shard))
+    planned, recorded = size_of(plan, selection.shard), 0
+    columns = {name: column for column, name in enumerate(product(plan.systems, (case.id for case in plan.cases)))}
+    for _position, cell in () if log is None else log.attempted():
+        column = columns.get((cell.system, cell.case))
+        if column is not None and cell.trial <= plan.trials:
+            number = (cell.trial - 1) * len(columns) + column
+            if selection.shard is None or selection.shard.holds(number):
+                recorded += not is_left(log, cell, changes, selection)
     work = work_left(log, plan, changes, selection)
     first = next(work, None)
     of_baselines = {is_baseline(name) for name in plan.systems}
@@ -225,18 +207,6 @@ def remaining_work(
         chosen, baselines = len(cells), sum(is_baseline(cell.system) for cell in cells)
     return RemainingWork(planned, recorded, chosen, baselines=baselines, first=(
         None if first is None else f"{shown_line(first.cell.case)}, trial {first.cell.trial}"))
-
-
-def _attempted(log: Cells | None, plan: PlanLine, shard: Shard | None) -> Iterator[Cell]:
-    """The cells of this plan, or of a shard of it, that the log has an attempt at."""
-    names = ((system, case.id) for system in plan.systems for case in plan.cases)
-    columns = {name: column for column, name in enumerate(names)}
-    for _position, cell in () if log is None else log.attempted():
-        column = columns.get((cell.system, cell.case))
-        if column is not None and cell.trial <= plan.trials:
-            number = (cell.trial - 1) * len(columns) + column
-            if shard is None or shard.holds(number):
-                yield cell
 
 
 def check_selection(plan: PlanLine, selection: Selection) -> None:

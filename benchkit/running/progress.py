@@ -6,7 +6,8 @@ import threading
 import unicodedata
 from collections import Counter, deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TextIO
 
 from benchkit.basics.texts import shown_line
@@ -35,35 +36,24 @@ class Verdicts:
     words: tuple[str, ...] = ("pass", "fail", "incomplete")
 
 
-@dataclass(slots=True)
-class _Pace:
-    """Models or baselines: trials chosen, those done, and the seconds they took. Each is as fast as its own kind."""
-
-    chosen: int
-    done: int = 0
-    seconds: float = 0.0
-
-    @property
-    def seconds_left(self) -> float:
-        """For those that are not done; 0 where none is done yet, as of baselines that come last."""
-        return (self.chosen - self.done) * self.seconds / self.done if self.done else 0.0
-
-
 class Progress:
     """Counts what is recorded and shows it. A daemon thread ticks, so that a long trial shows life too.
 
-    It also judges, so that no trial waits for that; where nothing is shown, nothing is judged.
+    It also judges, so that no trial waits for that; where nothing is shown, nothing is judged. Models and baselines are
+    timed apart: each kind is as fast as its own.
     """
 
     def __init__(self, remaining: RemainingWork, verdicts: Verdicts, context: RunContext) -> None:
         self._remaining, self._verdicts, self._context = remaining, verdicts, context
-        self._screen = _screen_of(context.progress)
+        self._screen = None if context.progress is None else Screen(context.progress)
         self._unjudged: deque[TrialLine] = deque()
         self._counts: Counter[str] = Counter()
         self._outputs = self._empty = 0
         self._has_cut_prompts = False
         self._start: float | None = None
-        self._paces = {True: _Pace(remaining.baselines), False: _Pace(remaining.chosen - remaining.baselines)}
+        # of models (False) and of baselines (True): trials chosen, those done, and the seconds they took
+        self._chosen = {False: remaining.chosen - remaining.baselines, True: remaining.baselines}
+        self._done, self._seconds = {False: 0, True: 0}, {False: 0.0, True: 0.0}
         self._since = 0.0
         self._current: Cell | None = None
         self._ended = threading.Event()
@@ -84,21 +74,20 @@ class Progress:
         if self._start is None:
             self._start = self._since = self._context.clock.monotonic()
             if self._screen is not None:
-                self._start_ticker()
-
-    def _start_ticker(self) -> None:
-        try:
-            self._ticker.start()
-        except (RuntimeError, MemoryError):
-            # no more threads can be started: nothing is shown, and the run goes on
-            self._screen = None
+                try:
+                    self._ticker.start()
+                except (RuntimeError, MemoryError):
+                    # no more threads can be started: nothing is shown, and the run goes on
+                    self._screen = None
 
     def recorded(self, line: TrialLine) -> None:
         """Count a trial that is in the log."""
         if self._screen is not None:
             self._unjudged.append(line)
-            now, pace = self._context.clock.monotonic(), self._paces[is_baseline(line.cell.system)]
-            pace.done, pace.seconds, self._since = pace.done + 1, pace.seconds + now - self._since, now
+            now, kind = self._context.clock.monotonic(), is_baseline(line.cell.system)
+            self._done[kind] += 1
+            self._seconds[kind] += now - self._since
+            self._since = now
         if isinstance(line.outcome, Failure):
             return
         self._outputs += 1
@@ -127,93 +116,65 @@ class Progress:
 
     def _told(self, has_rate: bool) -> str:
         while self._unjudged:
-            self._counts[self._verdict(self._unjudged.popleft())] += 1
-        counts = self._counts
-        counted = ", ".join(f"{counts[word]} {word}" for word in self._verdicts.words)
-        text = f"{self._remaining.recorded + counts.total()}/{self._remaining.planned} recorded; now {counted}"
-        baselines, models = self._pace(True), self._pace(False)
-        slower = models if models.chosen else baselines
-        if slower.done and slower.seconds > 0:
-            left = duration(models.seconds_left + baselines.seconds_left)
-            text += f"; {slower.done / slower.seconds:.3g}/s, {left} left" if has_rate else f"; {left} left"
+            line = self._unjudged.popleft()
+            self._counts["incomplete" if isinstance(line.outcome, Failure) else self._verdicts.of(
+                line.cell.case, line.outcome.output)] += 1
+        counted = ", ".join(f"{self._counts[word]} {word}" for word in self._verdicts.words)
+        text = f"{self._remaining.recorded + self._counts.total()}/{self._remaining.planned} recorded; now {counted}"
+        seconds = dict(self._seconds)
+        if self._current is not None:
+            seconds[is_baseline(self._current.system)] += self._context.clock.monotonic() - self._since
+        slower = not self._chosen[False]
+        if self._done[slower] and seconds[slower] > 0:
+            # of a kind of which none is done yet, as of baselines that come last, nothing is known
+            left = duration(sum((self._chosen[kind] - done) * seconds[kind] / done
+                                for kind, done in self._done.items() if done))
+            text += f"; {self._done[slower] / seconds[slower]:.3g}/s, {left} left" if has_rate else f"; {left} left"
         return text
-
-    def _pace(self, of_baselines: bool) -> _Pace:
-        """Where one of the two kinds stands now, the trial under way included."""
-        pace, cell = self._paces[of_baselines], self._current
-        is_under_way = cell is not None and is_baseline(cell.system) == of_baselines
-        return replace(pace, seconds=pace.seconds + (self._context.clock.monotonic() - self._since) * is_under_way)
-
-    def _verdict(self, line: TrialLine) -> str:
-        return "incomplete" if isinstance(line.outcome, Failure) else self._verdicts.of(
-            line.cell.case, line.outcome.output)
 
     def _tick(self) -> None:
         while self._screen is not None and not self._ended.wait(self._screen.every_s):
             self._screen.show(self.line(self._screen.columns()))
 
 
-class Terminal:
-    """One line, written over again and again, never wider than the terminal."""
-
-    every_s = TERMINAL_EVERY_S
+class Screen:
+    """On a terminal one line, written over and again, never wider than it; elsewhere, as in a file, a line each time.
+    """
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream, self._width, self._lock = stream, 0, threading.Lock()
+        self._stream, self._is_terminal = stream, stream.isatty()
+        self.every_s = TERMINAL_EVERY_S if self._is_terminal else PLAIN_EVERY_S
+        self._width, self._lock = 0, threading.Lock()
 
-    def columns(self) -> int:
-        """How wide a text may be now: one less than the terminal, so that the cursor stays on the line."""
-        return columns_of(self._stream) - 1
+    def columns(self) -> int | None:
+        """How wide a text may be now (None: as it likes): one less than a terminal, so that the cursor stays there."""
+        return columns_of(self._stream) - 1 if self._is_terminal else None
 
     def show(self, text: str) -> None:
-        """Put the text in place of what is shown."""
+        """Put the text in place of what is shown, or below it."""
         with self._lock:
-            text = fitting(text, self.columns())
+            columns = self.columns()
+            if columns is None:
+                self._write(text + "\n")
+                return
+            text = fitting(text, columns)
             width = width_of(text)
             # the cursor goes back: a line that somebody else says stands over what is shown, not behind it
-            _write(self._stream, "\r" + text + " " * (self._width - width) + "\r")
+            self._write("\r" + text + " " * (self._width - width) + "\r")
             self._width = width
 
     def clear(self) -> None:
-        """Leave the line empty, for whatever is printed next."""
+        """Leave the line of a terminal empty, for whatever is printed next."""
         with self._lock:
             if self._width:
-                _write(self._stream, "\r" + " " * self._width + "\r")
+                self._write("\r" + " " * self._width + "\r")
             self._width = 0
 
-
-class Lines:
-    """A line each time, for a file or another program."""
-
-    every_s = PLAIN_EVERY_S
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def columns(self) -> None:
-        """As wide as it likes."""
-
-    def show(self, text: str) -> None:
-        """Add the text."""
-        _write(self._stream, text + "\n")
-
-    def clear(self) -> None:
-        """Nothing has to be taken away."""
-
-
-def _screen_of(stream: TextIO | None) -> Terminal | Lines | None:
-    if stream is None:
-        return None
-    return Terminal(stream) if stream.isatty() else Lines(stream)
-
-
-def _write(stream: TextIO, text: str) -> None:
-    try:
-        stream.write(text)
-        stream.flush()
-    except OSError:
-        # the terminal has gone, and nobody is there to be told; what is recorded counts, so the run goes on
-        return
+    def _write(self, text: str) -> None:
+        # where the terminal has gone nobody is there to be told; what is recorded counts, so the run goes on
+        with suppress(OSError):
+            self._stream.write(text)
+            self._stream.flush()
 
 
 def _current(cell: Cell | None, room: int) -> str:

@@ -6,48 +6,87 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 
-from benchkit.basics.clock import StopRequest
-from benchkit.basics.errors import BrokenOff, Interrupted, KitError, Unusable
-from benchkit.basics.texts import shown_line
-from benchkit.basics.values import JSON, Failure
+from benchkit.basics.clock import StopRequest, signals_as_stop_request
+from benchkit.basics.errors import BrokenOff, EnvironmentFailure, Interrupted, KitError, NoModel, NoServer, Unusable
+from benchkit.basics.texts import shown_line, word_for
+from benchkit.basics.values import JSON, Case, Failure
 from benchkit.disk.machine import environment
-from benchkit.running.at_once import run_at_once
-from benchkit.running.engine import Answering, Callbacks, RunLimits, Stopped, run_trials
-from benchkit.running.plan import (
-    AllowedChanges,
-    RemainingWork,
-    Selection,
-    can_be_retried,
-    changed_asks,
-    check_fits,
-    check_selection,
-    check_shard,
-    refuse_changes,
-    remaining_work,
-    settings_differences,
-    usual_remedy,
-    work_left,
-)
-from benchkit.running.workload import Ended, Observe, RunContext, Workload, settings_of, wanted_plan
+from benchkit.running import plan as planning
+from benchkit.running.engine import Answering, Callbacks, RunLimits, run_at_once, run_trials
+from benchkit.running.plan import AllowedChanges, RemainingWork, Selection
+from benchkit.running.progress import Progress, Verdicts, columns_of
+from benchkit.running.summary import status_of
+from benchkit.running.workload import Ended, Observe, RunContext, Workload, log_at, settings_of, wanted_plan
 from benchkit.systems.guarding import kept_of
 from benchkit.systems.loading import is_baseline
+from benchkit.tasks.judging import judge
+from benchkit.tasks.task import Task
 from benchkit.trial_log.lines import LoadedLine, PlanLine, SessionLine, StopLine, SystemLine, TrialLine
 from benchkit.trial_log.reader import TrialLog
 from benchkit.trial_log.writer import LogWriter
+
+NOTHING = "nothing was recorded yet"
+MOST_KEPT = 1024
+"""Verdicts kept: checks are pure, and most systems repeat themselves, so progress costs next to nothing."""
 
 
 def dry_run_of(workload: Workload, log: TrialLog | None) -> RemainingWork:
     """What `record` would run, as far as the log and the cases tell; nobody is asked. Raises Unusable."""
     plan = wanted_plan(workload, log)
-    check_selection(plan, workload.selection)
+    planning.check_selection(plan, workload.selection)
     changes = AllowedChanges() if log is None else _compare(workload, log, plan)
-    return remaining_work(log, plan, changes, _chosen(workload))
+    return planning.remaining_work(log, plan, changes, _chosen(workload))
+
+
+def verdicts_of(task: Task, cases: Sequence[Case]) -> Verdicts:
+    """The verdicts of a task on outputs over these cases."""
+    by_id = {case.id: case for case in cases}
+
+    @lru_cache(maxsize=MOST_KEPT)
+    def verdict(case_id: str, output: str) -> str:
+        return judge(task, by_id[case_id], output).verdict
+    return Verdicts(verdict)
+
+
+def record_live(workload: Workload, log: TrialLog | None, context: RunContext, verdicts: Verdicts) -> Ended:
+    """Record what is left, with progress; what ends it before its end says what is kept, and how to go on."""
+    def acknowledge() -> None:
+        """Say that a signal came, where a system of somebody's own may not look for one."""
+        is_shown = context.progress is not None and context.progress.isatty()
+        width = columns_of(context.progress) - 1 if is_shown and context.progress is not None else 0
+        with suppress(RuntimeError):  # it came while another line was written, which no handler can interrupt
+            context.say("stopping after the request under way; again to leave now".ljust(width))
+
+    command = workload.command
+    with signals_as_stop_request(context.stop, os._exit, acknowledge):
+        try:
+            return record(workload, log, context, lambda remaining: Progress(remaining, verdicts, context))
+        except (Interrupted, KeyboardInterrupt) as interrupted:  # the latter from a system of the user
+            number = interrupted.number if isinstance(interrupted, Interrupted) else signal.SIGINT
+            kept = f"what ended before is in {workload.log}" if log_at(workload.log, True) else NOTHING
+            raise Interrupted(number, f"; {kept}; go on with: {command}") from None
+        except BrokenOff as error:
+            now, kept = log_at(workload.log, accept_damage=True), NOTHING
+            if now is not None:
+                found = status_of(now)
+                planned = word_for(found.planned, "planned trial is", "planned trials are")
+                kept = f"{found.planned - found.left} of {found.planned} {planned} recorded in {workload.log}"
+            raise EnvironmentFailure(f"{error}; {kept}; go on with: {command}") from error
+        except NoServer as error:
+            offer = f", or run without a model: {workload.without_server}" if workload.without_server else ""
+            raise EnvironmentFailure(f"{error}{offer}") from error
+        except NoModel as error:
+            # a log that is there already is another system's
+            other = command if log is None else command.without("--log").without("--out")
+            offer = f"; or: {other.having('--system', error.instead)}" if error.instead else ""
+            raise EnvironmentFailure(f"{error}{offer}") from error
 
 
 def record(workload: Workload, log: TrialLog | None, context: RunContext, observe: Observe) -> Ended:
@@ -56,12 +95,12 @@ def record(workload: Workload, log: TrialLog | None, context: RunContext, observ
     Raises Unusable before anything is started; EnvironmentFailure and Interrupted with the log as far as it came.
     """
     plan = wanted_plan(workload, log)
-    check_selection(plan, workload.selection)
+    planning.check_selection(plan, workload.selection)
     if log is not None:
         changes = _compare(workload, log, plan)
         # a log with a sidecar is read again by others, so its damage is named also where nothing is left to run
         is_to_name_damage = workload.accept_damage and workload.sidecar is not None
-        is_left = any(True for _ in work_left(log, plan, changes, _chosen(workload)))
+        is_left = any(True for _ in planning.work_left(log, plan, changes, _chosen(workload)))
         if not is_left and not is_to_name_damage and _covers(log, plan) and log.sessions:
             return Ended(None)
     workload.probe()
@@ -76,7 +115,7 @@ def record(workload: Workload, log: TrialLog | None, context: RunContext, observ
 
 def _record_open(workload: Workload, found: TrialLog | None, context: RunContext, observe: Observe) -> Ended:
     with _ended_by_stop_request(context.stop):
-        environments = [system.open() for system in workload.systems.values()]
+        servers = [system.open() for system in workload.systems.values()]
     answering = {name: Answering(system, settings_of(workload, system), workload.prompts)
                  for name, system in workload.systems.items()}
     with LogWriter.open(workload.log, accept_damage=workload.accept_damage) as writer:
@@ -84,7 +123,9 @@ def _record_open(workload: Workload, found: TrialLog | None, context: RunContext
         plan = wanted_plan(workload, log)
         changes = _compare(workload, log, plan, answering)
         line = SessionLine(
-            started_at=context.clock.stamp(), hardware=workload.hardware, environment=_environment(environments),
+            started_at=context.clock.stamp(), hardware=workload.hardware,
+            # this machine, and the first server there is: baselines have none
+            environment=environment(next((one for one in servers if one.get("server") is not None), servers[0])),
             timeout_s=workload.timeout_s, budget_s=workload.budget.seconds, pid=os.getpid(),
             trace_damage=workload.sidecar.begin(writer.session, log) if workload.sidecar else None,
             shard=workload.selection.shard)
@@ -105,11 +146,6 @@ def _ended_by_stop_request(stop: StopRequest, holds: Callable[[], bool] = lambda
         if holds():
             stop.raise_if_wished()
         raise
-
-
-def _environment(servers: Sequence[Mapping[str, JSON]]) -> Mapping[str, JSON]:
-    """This machine, and the first server there is: baselines have none."""
-    return environment(next((one for one in servers if one.get("server") is not None), servers[0]))
 
 
 def _chosen(workload: Workload) -> Selection:
@@ -145,12 +181,14 @@ def _compare(
             known = settings_of(workload, workload.systems[name])
             now = {key: value for key, value in known.items() if value is not None}
             before = {key: value for key, value in before.items() if key in now}
-        settings[name] = settings_differences(before, now)
-    check_fits(log, plan, workload.command, workload.adds_systems)
-    check_shard(log, workload.selection.shard, workload.command)
-    changes = AllowedChanges(changed_asks(log, plan), {name: texts for name, texts in settings.items() if texts})
+        settings[name] = planning.settings_differences(before, now)
+    planning.check_fits(log, plan, workload.command, workload.adds_systems)
+    planning.check_shard(log, workload.selection.shard, workload.command)
+    changes = AllowedChanges(
+        planning.changed_asks(log, plan), {name: texts for name, texts in settings.items() if texts})
     if not workload.rerun_changed:
-        refuse_changes(log, changes, workload.remedy or usual_remedy(workload.command))
+        again = f"run what changed again with {workload.command.having('--changed', 'rerun')}, or choose another --log"
+        planning.refuse_changes(log, changes, workload.remedy or again)
     return changes
 
 
@@ -193,17 +231,22 @@ class _Session:
     def _run(self, observe: Observe) -> Ended:
         """Everything behind the session line, up to the stop line."""
         self._write_plan_and_systems()
-        workload, cells = self.workload, (self.log, self.plan, self.changes, _chosen(self.workload))
-        remaining = remaining_work(*cells)
+        workload, selection = self.workload, self.workload.selection
+        cells = (self.log, self.plan, self.changes, _chosen(workload))
+        remaining = planning.remaining_work(*cells)
         limits = RunLimits(workload.budget, workload.timeout_s, self.context.stop, self.context.clock)
         with observe(remaining) as observer:
             callbacks = Callbacks(self._prepare, self._record, observer, self.writer.together)
             at_once = partial(run_at_once, most=workload.parallel, say=self.context.say)
             run = run_trials if workload.parallel == 1 else at_once
-            stopped = run(work_left(*cells), self.answering, callbacks, limits)
-        is_part = remaining.recorded + remaining.chosen < remaining.planned
-        return Ended(_reason(stopped, workload.selection, is_part), stopped.sentence,
-                     (self.again[False], self.again[True]))
+            stopped = run(planning.work_left(*cells), self.answering, callbacks, limits)
+        reason = stopped.reason
+        if reason == "done":
+            is_chosen = selection.limit is not None or selection.case is not None
+            is_part = remaining.recorded + remaining.chosen < remaining.planned
+            is_part_of_all = selection.shard is not None and selection.shard.of > 1
+            reason = "selection" if is_part_of_all or (is_chosen and is_part) else "complete"
+        return Ended(reason, stopped.sentence, (self.again[False], self.again[True]))
 
     def _write_plan_and_systems(self) -> None:
         if not _holds(self.log, self.plan) or self.changes.asks:
@@ -212,49 +255,40 @@ class _Session:
                 # trials whose plan line was lost count again once a plan holds them
                 self.log = self.writer.read()
         for name, one in self.answering.items():
-            if name not in self.log.settings or name in (self.changes.settings or {}):
-                with _kept_or_refused(f"the settings of {name}"):
+            if name not in self.log.settings or name in self.changes.settings:
+                try:
                     self.writer.write(SystemLine(name, one.settings))
+                except ValueError as error:
+                    raise _unkeepable(f"the settings of {name}", error) from None
 
     def _prepare(self, name: str) -> None:
         """Load a system's model before its first trial, and write what loading took."""
-        if name not in self.warm:
-            loaded = kept_of(self.answering[name].system.warm())
-            self._say_other_length(loaded.context_length)
-            self.writer.write(LoadedLine(loaded.load_s, loaded.context_length, loaded.details or {}))
-            self.warm.add(name)
+        if name in self.warm:
+            return
+        loaded = kept_of(self.answering[name].system.warm())
+        before = next((one.loaded for one in reversed(self.log.sessions) if one.loaded is not None), None)
+        # a log of several systems does not say which of them was loaded
+        if before is not None and len(self.plan.systems) == 1 and before.context_length != loaded.context_length:
+            self.context.say(f"the context length was {before.context_length} in an earlier session and is "
+                             f"{loaded.context_length} now; texts may differ, and the report says so")
+        self.writer.write(LoadedLine(loaded.load_s, loaded.context_length, loaded.details or {}))
+        self.warm.add(name)
 
     def _record(self, line: TrialLine) -> None:
         if self.workload.sidecar is not None:
             self.workload.sidecar.before_line(line)
-        with _kept_or_refused(f"the answer of {line.cell.system} to {line.cell.case}, trial {line.cell.trial}"):
+        try:
             self.writer.write(line)
-        if self.workload.selection.retry_errors and can_be_retried(self.log.error_type(line.cell)):
+        except ValueError as error:
+            cell = line.cell
+            raise _unkeepable(f"the answer of {cell.system} to {cell.case}, trial {cell.trial}", error) from None
+        if self.workload.selection.retry_errors and planning.can_be_retried(self.log.error_type(line.cell)):
             self.again[isinstance(line.outcome, Failure)] += 1
 
-    def _say_other_length(self, now: int | None) -> None:
-        before = next((one.loaded for one in reversed(self.log.sessions) if one.loaded is not None), None)
-        # a log of several systems does not say which of them was loaded
-        if before is not None and len(self.plan.systems) == 1 and before.context_length != now:
-            self.context.say(f"the context length was {before.context_length} in an earlier session and is {now} now; "
-                             f"texts may differ, and the report says so")
 
-
-@contextmanager
-def _kept_or_refused(what: str) -> Iterator[None]:
-    """What a system gave is written within. Raises Unusable where no log can hold it, as a lone surrogate."""
-    try:
-        yield
-    except ValueError as error:
-        raise Unusable(f"{shown_line(what)} cannot be kept: {shown_line(str(error))}") from None
-
-
-def _reason(stopped: Stopped, selection: Selection, is_part: bool) -> str:
-    if stopped.reason != "done":
-        return stopped.reason
-    is_chosen = selection.limit is not None or selection.case is not None
-    is_part_of_all = selection.shard is not None and selection.shard.of > 1
-    return "selection" if is_part_of_all or (is_chosen and is_part) else "complete"
+def _unkeepable(what: str, error: ValueError) -> Unusable:
+    """What a system gave, and no log can hold, as a lone surrogate."""
+    return Unusable(f"{shown_line(what)} cannot be kept: {shown_line(str(error))}")
 
 
 def _say_what_differs(log: TrialLog, now: SessionLine, systems: frozenset[str], say: Callable[[str], None]) -> None:

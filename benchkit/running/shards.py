@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from math import gcd
@@ -22,11 +23,10 @@ from benchkit.basics.texts import count_of, file_stem, shown_line
 from benchkit.basics.values import Shard
 from benchkit.disk.whole_files import shown_path
 from benchkit.systems.loading import split_name
-from benchkit.trial_log.lines import MOST_SHARDS, PlanLine, SessionLine
+from benchkit.trial_log.lines import MOST_SHARDS, Line, PlanLine, SessionLine
 from benchkit.trial_log.scan import LineSource, line_and_place
 
 AUTO = "auto"
-_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 def shard_of(text: str, environ: Mapping[str, str]) -> Shard:
@@ -44,11 +44,10 @@ def shard_of(text: str, environ: Mapping[str, str]) -> Shard:
 def shards_beside(log: Path, plan: PlanLine) -> Iterator[tuple[Path, Shard]]:
     """The logs in the folder of a log that are of shards of this plan, and their shards."""
     for path in sorted(log.parent.glob("*.jsonl")):
-        try:
-            lines = [line_and_place(str(path), data)[0] for _, _, data in islice(LineSource(path).lines(), 2)
-                     if data is not None and is_whole(data)]
-        except Unusable:
-            continue  # whatever it is, it is no log of this run
+        lines: list[Line] = []
+        with suppress(Unusable):  # whatever it is, it is no log of this run
+            lines += [line_and_place(str(path), data)[0] for _, _, data in islice(LineSource(path).lines(), 2)
+                      if data is not None and is_whole(data)]
         match lines:
             case [SessionLine(shard=Shard() as shard), PlanLine() as other] if path != log and (
                     replace(other, kit=plan.kit) == plan):
@@ -71,25 +70,22 @@ def refuse_part_of_array(shard: Shard, others: Iterable[tuple[Path, Shard]]) -> 
 
 def _shard_of_array(environ: Mapping[str, str]) -> Shard:
     if "SLURM_ARRAY_TASK_ID" in environ:
-        return _shard_of_slurm(environ)
-    if "JOB_COMPLETION_INDEX" in environ:
-        if "JOB_COMPLETIONS" not in environ:
-            raise Unusable("--shard auto: JOB_COMPLETION_INDEX is set, but not how many there are: repeat the job's "
-                           "`completions` in the variable JOB_COMPLETIONS")
-        return _checked(1 + _number(environ, "JOB_COMPLETION_INDEX"), _number(environ, "JOB_COMPLETIONS"),
-                        "--shard auto: JOB_COMPLETION_INDEX + 1 and JOB_COMPLETIONS give")
-    raise _no_array("--shard auto")
-
-
-def _shard_of_slurm(environ: Mapping[str, str]) -> Shard:
-    task, first, last, count = (_number(environ, f"SLURM_ARRAY_TASK_{name}") for name in ("ID", "MIN", "MAX", "COUNT"))
-    step = _number(environ, "SLURM_ARRAY_TASK_STEP") if "SLURM_ARRAY_TASK_STEP" in environ else 1
-    # a list like --array=1,3,8 has a step, too, but does not follow it
-    if step < 1 or (last - first) // step + 1 != count or (task - first) % step:
-        raise Unusable(f"--shard auto: the job array from {first} to {last} has {count} tasks, which is no range; "
-                       "submit a range like --array=1-8 or --array=0-30:10, or give --shard I/N; for part of an array "
-                       "from 1 to N, give --shard auto/N")
-    return _checked((task - first) // step + 1, count, "--shard auto: the variables SLURM_ARRAY_TASK_... give")
+        task, first, last, count = (_number(environ, f"SLURM_ARRAY_TASK_{name}")
+                                    for name in ("ID", "MIN", "MAX", "COUNT"))
+        step = _number(environ, "SLURM_ARRAY_TASK_STEP") if "SLURM_ARRAY_TASK_STEP" in environ else 1
+        # a list like --array=1,3,8 has a step, too, but does not follow it
+        if step < 1 or (last - first) // step + 1 != count or (task - first) % step:
+            raise Unusable(f"--shard auto: the job array from {first} to {last} has {count} tasks, which is no range; "
+                           "submit a range like --array=1-8 or --array=0-30:10, or give --shard I/N; for part of an "
+                           "array from 1 to N, give --shard auto/N")
+        return _checked((task - first) // step + 1, count, "--shard auto: the variables SLURM_ARRAY_TASK_... give")
+    if "JOB_COMPLETION_INDEX" not in environ:
+        raise _no_array("--shard auto")
+    if "JOB_COMPLETIONS" not in environ:
+        raise Unusable("--shard auto: JOB_COMPLETION_INDEX is set, but not how many there are: repeat the job's "
+                       "`completions` in the variable JOB_COMPLETIONS")
+    return _checked(1 + _number(environ, "JOB_COMPLETION_INDEX"), _number(environ, "JOB_COMPLETIONS"),
+                    "--shard auto: JOB_COMPLETION_INDEX + 1 and JOB_COMPLETIONS give")
 
 
 def _shard_of_task(environ: Mapping[str, str], of: int) -> Shard:
@@ -114,7 +110,7 @@ def _no_array(given_as: str) -> Unusable:
 
 def _number(environ: Mapping[str, str], name: str) -> int:
     text = environ.get(name, "")
-    if not _NUMBER.fullmatch(text):
+    if not re.fullmatch(r"[0-9]{1,9}", text):
         raise Unusable(f"--shard auto: the variable {name} is {shown_line(text, 40) or 'empty or not set'}, no number")
     return int(text)
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -16,7 +16,6 @@ from benchkit.recordings.run_record import LINES, RunRecord, VerdictTally
 from benchkit.running.plan import RemainingWork, can_be_retried, cells_of, size_of
 from benchkit.running.shards import better_number, mark_of
 from benchkit.running.workload import Ended, Workload
-from benchkit.trial_log.lines import PlanLine
 from benchkit.trial_log.merging import Merged
 from benchkit.trial_log.reader import TrialLog
 
@@ -51,34 +50,26 @@ def status_of(log: TrialLog, system: str | None = None) -> Status:
     if system is not None and system not in plan.systems:
         raise Unusable(f"{log.path}: it holds no system {shown_line(system)}; it holds {', '.join(plan.systems)}")
     systems = plan.systems if system is None else (system,)
-    counts: Counter[str] = Counter()
+    stale = several = 0
     errors: Counter[str] = Counter()
     of_trial: Counter[int] = Counter()
     for position, cell in log.attempted():
         if cell.system in systems and (log.shard is None or log.shard.holds(position)):
-            counts["stale"] += log.is_stale(cell)
+            stale += log.is_stale(cell)
             if log.is_recorded(cell):
-                counts["recorded"] += 1
                 of_trial[cell.trial] += 1
-                counts["several"] += log.attempts(cell) > 1
+                several += log.attempts(cell) > 1
                 errors[log.error_type(cell) or ""] += 1
-    outputs = errors.pop("", 0)
-    last, planned = log.begun()[-1], _planned(log, plan, systems)
+    # the cells of all systems are not gone through, for there may be millions
+    planned = size_of(plan, log.shard) if len(systems) == len(plan.systems) else sum(
+        cell.system in systems for cell in cells_of(plan, log.shard))
+    outputs, last = errors.pop("", 0), log.begun()[-1]
     return Status(
-        name=log.path.name, systems=systems, planned=planned, outputs=outputs,
-        errors=tuple(sorted(errors.items())), stale=counts["stale"],
-        left=planned - counts["recorded"], several_attempts=counts["several"],
-        sessions=len(log.sessions), last_session=last.line.started_at,
-        last_stop=None if last.stop is None else last.stop.reason, damage=len(log.harmless) + len(log.named),
-        shard=log.shard, rounds=sum(1 for _ in takewhile(
+        name=log.path.name, systems=systems, planned=planned, outputs=outputs, errors=tuple(sorted(errors.items())),
+        stale=stale, left=planned - of_trial.total(), several_attempts=several, sessions=len(log.sessions),
+        last_session=last.line.started_at, last_stop=None if last.stop is None else last.stop.reason,
+        damage=len(log.harmless) + len(log.named), shard=log.shard, rounds=sum(1 for _ in takewhile(
             lambda trial: of_trial[trial] == len(plan.cases) * len(systems), range(1, plan.trials + 1))))
-
-
-def _planned(log: TrialLog, plan: PlanLine, systems: Collection[str]) -> int:
-    """How many cells are planned for these systems; those of all are not gone through, for there may be millions."""
-    if len(systems) == len(plan.systems):
-        return size_of(plan, log.shard)
-    return sum(cell.system in systems for cell in cells_of(plan, log.shard))
 
 
 def status_text(status: Status) -> str:
@@ -131,15 +122,26 @@ def ending(workload: Workload, cases: str, ended: Ended, found: Status, is_kept:
 
     `is_kept`: the recording is there; else the command that makes it is offered.
     """
-    left = found.left
-    said = f"{_ended(ended.reason, left)}; {count_of(left, 'trial is', 'trials are')} left" if left \
-        else f"{_ended(ended.reason, left)}: every planned trial ran"
-    can_retry = any(can_be_retried(name) for name, _ in found.errors)
-    commands = _to_go_on(workload, left, can_retry)
+    said = _ended(ended.reason, found.left)
+    said += f"; {count_of(found.left, 'trial is', 'trials are')} left" if found.left else ": every planned trial ran"
+    commands = _to_go_on(workload, found)
     if not is_kept:
         commands["recording"] = workload.command.beside("bench.py", "--log", str(workload.log), "--convert",
                                                         str(workload.log.with_suffix(".json")))
-    return _text(said + _asked_again(ended), commands | _to_judge(workload, cases, found))
+    # a rate over trials of which most never ran is 0 to 100 %, so only complete rounds are judged, or the first one
+    what, trials = "judge again", workload.trials
+    if found.left:
+        trials = max(1, found.rounds)
+        what = f"judge {count_of(found.rounds, 'complete round')}" if found.rounds else "judge the first round"
+    # a large run is judged from its log line by line, into lines; a recording and a record of one value are held whole
+    source = workload.log if found.planned > MOST_HELD else workload.log.with_suffix(".json")
+    suffix = LINES if found.planned // workload.trials * trials > MOST_HELD else ".json"
+    judged, report = Path("runs", f"{workload.log.stem}{suffix}"), Path("runs", f"{workload.log.stem}-report.json")
+    commands[what] = workload.command.beside(
+        "harness.py", "run", "--task", workload.title.module, "--cases", cases, "--system", f"replay:{source}",
+        "--split", workload.split, "--trials", str(trials), "--out", str(judged))
+    commands["report"] = workload.command.beside("report.py", str(judged), "--out", str(report))
+    return _text(said + _asked_again(ended), commands)
 
 
 def shard_text(found: Status, ended: Ended, workload: Workload) -> str:
@@ -149,18 +151,19 @@ def shard_text(found: Status, ended: Ended, workload: Workload) -> str:
     said = (f"{_ended(reason, found.left)}; shard {found.shard}: "
             f"{found.planned - found.left} of its {found.planned} {word_for(found.planned, 'trial is', 'trials are')} "
             f"recorded in {workload.log}{f' ({errors})' if errors else ''}, {found.left} left{_asked_again(ended)}")
-    can_retry = any(can_be_retried(name) for name, _ in found.errors)
-    commands = _to_go_on(workload, found.left, can_retry) | {"merge all shards": _to_merge(found, workload)}
-    return _text(said, commands | _note_on_cases(found.shard, len(workload.cases) * len(found.systems)))
-
-
-def _note_on_cases(shard: Shard | None, columns: int) -> dict[str, str]:
-    """Where a shard that is lost or late would leave cases without any trial (docs/scale.md)."""
-    better = None if shard is None else better_number(shard, columns)
-    if shard is None or better is None:
-        return {}
-    return {"note": f"{shard.of} divides the {columns} cells of a trial, so all trials of a case are in one shard, and "
-                    f"one that is late leaves its cases empty; {better} shards would not"}
+    commands = _to_go_on(workload, found)
+    # the command spells out a pattern where the log has its usual name
+    name, logs, out = str(workload.log).removesuffix(f"{mark_of(found.shard)}.jsonl"), "LOG ...", "OUT"
+    if found.shard is not None and name != str(workload.log):
+        logs, out = f"{shell_word(name)}.shard-*-of-{found.shard.of}.jsonl", shell_word(f"{name}.jsonl")
+    commands["merge all shards"] = f"{workload.command.beside('bench.py')} --merge {logs} --log {out}"
+    columns = len(workload.cases) * len(found.systems)
+    better = None if found.shard is None else better_number(found.shard, columns)
+    if found.shard is not None and better is not None:
+        # a shard that is lost or late would leave cases without any trial (docs/scale.md)
+        commands["note"] = (f"{found.shard.of} divides the {columns} cells of a trial, so all trials of a case are in "
+                            f"one shard, and one that is late leaves its cases empty; {better} shards would not")
+    return _text(said, commands)
 
 
 def merged_text(merged: Merged, out: Path, show: Command) -> str:
@@ -197,40 +200,10 @@ def _asked_again(ended: Ended) -> str:
             "error again")
 
 
-def _to_go_on(workload: Workload, left: int, can_retry: bool) -> dict[str, Command | str]:
+def _to_go_on(workload: Workload, found: Status) -> dict[str, Command | str]:
     commands: dict[str, Command | str] = {}
-    if left:
+    if found.left:
         commands["go on"] = workload.command.without("--case").minus("--retry-errors")
-    if can_retry:
+    if any(can_be_retried(name) for name, _ in found.errors):
         commands["try errors again"] = workload.command.plus("--retry-errors")
     return commands
-
-
-def _to_judge(workload: Workload, cases: str, found: Status) -> dict[str, Command | str]:
-    """The commands for the record and the report; of a run with trials left for its complete rounds, if it has any.
-
-    A rate over trials of which most never ran is 0 to 100 %; the first round is offered where none is complete.
-    """
-    what, trials = "judge again", workload.trials
-    if found.left:
-        trials = max(1, found.rounds)
-        what = f"judge {count_of(found.rounds, 'complete round')}" if found.rounds else "judge the first round"
-    # a large run is judged from its log line by line, into lines; a recording and a record of one value are held whole
-    source = workload.log if found.planned > MOST_HELD else workload.log.with_suffix(".json")
-    suffix = LINES if found.planned // workload.trials * trials > MOST_HELD else ".json"
-    judged, report = Path("runs", f"{workload.log.stem}{suffix}"), Path("runs", f"{workload.log.stem}-report.json")
-    return {
-        what: workload.command.beside(
-            "harness.py", "run", "--task", workload.title.module, "--cases", cases,
-            "--system", f"replay:{source}", "--split", workload.split,
-            "--trials", str(trials), "--out", str(judged)),
-        "report": workload.command.beside("report.py", str(judged), "--out", str(report))}
-
-
-def _to_merge(found: Status, workload: Workload) -> str:
-    """The command that merges the logs of all shards; it spells out a pattern where the log has its usual name."""
-    name = str(workload.log).removesuffix(f"{mark_of(found.shard)}.jsonl")
-    logs, out = "LOG ...", "OUT"
-    if found.shard is not None and name != str(workload.log):
-        logs, out = f"{shell_word(name)}.shard-*-of-{found.shard.of}.jsonl", shell_word(f"{name}.jsonl")
-    return f"{workload.command.beside('bench.py')} --merge {logs} --log {out}"

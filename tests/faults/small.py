@@ -12,9 +12,9 @@ from unittest import mock
 from benchkit.disk import appending
 from benchkit.disk.appending import DiskCalls
 from benchkit.running.engine import Observer
-from benchkit.running.live import log_at
 from benchkit.running.plan import Assignment, RemainingWork
 from benchkit.running.session import record
+from benchkit.running.workload import log_at
 from benchkit.trial_log.lines import TrialLine
 from tests.faults.oracle import Place, Said, trials_in
 from tests.running_samples import Robot, context, order
