@@ -140,9 +140,10 @@ class Boards:
         """Whether ranks separate of which each system's values were scaled as a whole."""
         values = {}
         for name, record in records.items():
-            kept = 1 - Fraction(record.gate_failures, record.judged)
-            rights = record.tallies(lambda row: Fraction(row.capabilities[TRACK]))
-            values[name] = {case: tally.completed * kept for case, tally in rights.items() if tally.judged}
+            held = [row.held for row in record.judged()]
+            rights = record.values(lambda row: Fraction(row.capabilities[TRACK]))
+            values[name] = {case: one.judged * Fraction(sum(held), len(held)) for case, one in rights.items()
+                            if one.judged is not None}
         return any(rank.best > 1 for rank in rank_sets(list(values), pair_tests(values)).values())
 
     def shares(self, runs: int, rng: Random) -> tuple[float, float | None, float | None]:

@@ -15,11 +15,11 @@ from benchkit.basics.values import Case
 from benchkit.boards.banners import banner
 from benchkit.boards.batch import Batch, FoundBatch, Kit
 from benchkit.boards.board import Board
+from benchkit.boards.findings import BaselineAgreement, FailedCells, SystemFacts
 from benchkit.boards.fingerprints import Dataset, Scoring
 from benchkit.boards.job import FromPack, Job
 from benchkit.boards.question_gates import LEAK, REPEAT, Dropped, GateFigures
 from benchkit.boards.samples import Payload, Purchase, SampledAnswer, SampledCase, Score, Seen, ShownMessage
-from benchkit.boards.solver_facts import BaselineAgreement, FailedCells, SystemFacts
 from benchkit.boards.standings import GateStatus, Readings, Standing, TrackRow, TrackSection
 from benchkit.boards.trace_check import Verification, Violation
 from benchkit.boards.trace_invariants import LINES

@@ -15,9 +15,9 @@ from pathlib import Path
 from benchkit.basics.texts import shown
 from benchkit.boards.board import Board
 from benchkit.boards.board_document import board_document, screen_of, verification_blocks
+from benchkit.boards.findings import FailedCells, SystemFacts
 from benchkit.boards.samples import SampledAnswer
 from benchkit.boards.sections.sampled import MOST_LANES
-from benchkit.boards.solver_facts import FailedCells, SystemFacts
 from benchkit.boards.standings import GateStatus, Standing, TrackSection
 from benchkit.render import document as doc
 from benchkit.render.as_html import as_html

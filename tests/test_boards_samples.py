@@ -9,10 +9,10 @@ from pathlib import Path
 
 from benchkit.basics.errors import Interrupted, Unusable
 from benchkit.basics.values import Case, Reply, Timings, Usage
+from benchkit.boards.findings import BaselineAgreement, Gathered, SystemFacts, agreements_of, facts_of
 from benchkit.boards.game import GameRules
 from benchkit.boards.pack import Pack
 from benchkit.boards.samples import Purchase, SampledCase, choose
-from benchkit.boards.solver_facts import BaselineAgreement, Gathered, SystemFacts, agreements_of, facts_of
 from benchkit.boards.standings import ranking_of, records_of
 from benchkit.boards.usage import TokenUse
 from benchkit.running.plan import Selection

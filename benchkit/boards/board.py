@@ -11,7 +11,7 @@ from benchkit.boards.findings import Findings, mixed_scorings
 from benchkit.boards.job import FromPack
 from benchkit.boards.pack import Pack
 from benchkit.boards.samples import SampledCase
-from benchkit.boards.solver_facts import BaselineAgreement, SystemFacts, agreements_of, facts_of
+from benchkit.boards.findings import BaselineAgreement, SystemFacts, agreements_of, facts_of
 from benchkit.boards.standings import Standing, TrackSection, ranking_of, records_of, tracks_of
 from benchkit.boards.trace_check import Verification
 from benchkit.render import document as doc

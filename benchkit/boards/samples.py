@@ -1,7 +1,6 @@
 """Sampled cases: what was seen in the order of time, what each system said, and exactly what it was shown.
 
-All of it is taken from the trace, never made anew, and looked through for truth terms: what has one is left out, and
-a warning says so.
+All of it is taken from the trace, never made anew; what has a truth term is left out, and a warning says so.
 """
 from __future__ import annotations
 
@@ -10,21 +9,22 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, cast
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.json_text import canonical
 from benchkit.basics.texts import are, count_of, shown_line
-from benchkit.basics.values import JSON, Case, Cell, Reply
+from benchkit.basics.values import JSON, Case, Cell, Outcome, Reply
 from benchkit.boards.exposure import leaked_terms
 from benchkit.boards.game import observations_in
 from benchkit.boards.pack import Pack
 from benchkit.boards.question_gates import right_word
 from benchkit.boards.scores import ScoreRow
-from benchkit.boards.solver_facts import UNREADABLE
 from benchkit.boards.trace_check import CountedTrial
 from benchkit.boards.trace_events import CALL, MESSAGE, RESULT, SYSTEM, USER, TraceEvent, opening_of
 
+UNREADABLE = "unreadable"
+"""What an answer or a question says in one word, where the pack cannot read it."""
 MOST_CASES = 6
 TRIAL = 1
 LEAKS = "holds a text that gives the truth away"
@@ -123,8 +123,8 @@ class SampledCase:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """One system at a sampled case: its answer, and what it was shown and bought."""
+class _Trial:
+    """What one system was shown, bought and said; an observation with whether it was bought."""
 
     output: str | None
     now: str | None
@@ -135,16 +135,16 @@ class _Told:
 
 @dataclass(frozen=True, slots=True)
 class _Answered:
-    """One system at a sampled case: its row with the number of its line, and its trial (None: there is none)."""
+    """The row of one system at a sampled case, the number of its line, and its trial (None: there is none)."""
 
     row: ScoreRow
     line: int
-    told: _Told | None
+    trial: _Trial | None
 
     @property
     def output(self) -> str | None:
         """Its answer; None where it has no verdict."""
-        return self.told.output if self.told and self.row.error is None else None
+        return self.trial.output if self.trial and self.row.error is None else None
 
 
 class Sampling:
@@ -153,18 +153,17 @@ class Sampling:
     def __init__(self, pack: Pack, cases: Sequence[Case]) -> None:
         self._pack, self._chosen = pack, choose(cases, pack)
         self._wanted = {case.id for case in self._chosen}
-        self._told: dict[Cell, _Told] = {}
+        self._trials: dict[Cell, _Trial] = {}
 
     def take(self, trial: CountedTrial) -> None:
         """A trial that counts."""
-        cell, outcome, events = trial.key.cell, trial.outcome, trial.events
-        if events and cell.trial == TRIAL and cell.case in self._wanted:
-            self._told[cell] = _Told(outcome.output if isinstance(outcome, Reply) else None, _now(events),
-                                     tuple(_observations(events)), tuple(_purchases(events)), tuple(_shown(events)))
+        cell = trial.key.cell
+        if trial.events and cell.trial == TRIAL and cell.case in self._wanted:
+            self._trials[cell] = _trial_of(trial.outcome, trial.events)
 
     def cases(self, rows: Sequence[ScoreRow], systems: Sequence[str]) -> tuple[SampledCase, ...]:
         """The cases with the answers of these systems, in the order given."""
-        found = {row.cell: _Answered(row, number, self._told.get(row.cell)) for number, row in enumerate(rows, 1)
+        found = {row.cell: _Answered(row, number, self._trials.get(row.cell)) for number, row in enumerate(rows, 1)
                  if row.cell.trial == TRIAL and row.cell.case in self._wanted}
         return tuple(_sampled(case, self._pack, [found[cell] for cell in
                                                  (Cell(system, case.id, TRIAL) for system in systems) if cell in found])
@@ -189,110 +188,83 @@ def readable_word(pack: Pack, case: Case) -> str | None:
         return None
 
 
-def _sampled(case: Case, pack: Pack, told: Sequence[_Answered]) -> SampledCase:
-    seen = tuple(_seen(told))
+def _trial_of(outcome: Outcome, events: Sequence[TraceEvent]) -> _Trial:
+    opening, said = opening_of(events), ""
+    payload = opening.payload if opening else None
+    observations = [(False, one) for one in observations_in(payload)] if opening else []
+    purchases, shown = [], []
+    for event in events:
+        data = event.data
+        if event.type == CALL:
+            said = data["arguments"]
+        elif event.type == RESULT:
+            observations += [(True, one) for one in data["observation"] if opening]
+            got = tuple(str(one.get("id", "")) for one in data["observation"])
+            purchases.append(Purchase(said, data["cost"], got, data["error"]))
+        # a message that no request brought is an example
+        elif event.type in (SYSTEM, USER) or (event.type == MESSAGE and data["request"] is None):
+            shown.append(ShownMessage(_ROLES[event.type], event.step, data["text"]))
+    return _Trial(outcome.output if isinstance(outcome, Reply) else None,
+                  str(payload["now"]) if isinstance(payload, Mapping) and "now" in payload else None,
+                  tuple(observations), tuple(purchases), tuple(shown))
+
+
+def _sampled(case: Case, pack: Pack, answered: Sequence[_Answered]) -> SampledCase:
+    seen = tuple(_seen(answered))
     kept = tuple(one for one in seen if not leaked_terms(pack, case, f"{one.id}\n{one.service}\n{one.text}"))
     gone = len(seen) - len(kept)
-    now = next((one.told.now for one in told if one.told and one.told.now is not None), "")
+    warnings = [f"{count_of(gone, 'observation')} {are(gone)} left out: {'it' if gone == 1 else 'each'} {LEAKS}"]
     return SampledCase(
-        id=case.id, tags=case.tags, now=now,
+        id=case.id, tags=case.tags,
+        now=next((one.trial.now for one in answered if one.trial and one.trial.now is not None), ""),
         answer_key=readable_word(pack, case) or UNREADABLE,
         truth=json.dumps(case.expected, indent=1, ensure_ascii=False), observations=kept,
-        answers=tuple(_answer(one, pack) for one in told), payloads=tuple(_payloads(case, pack, told)),
-        warnings=(f"{count_of(gone, 'observation')} {are(gone)} left out: {'it' if gone == 1 else 'each'} {LEAKS}",)
-        if gone else ())
+        answers=tuple(_answer(one, pack) for one in answered), payloads=tuple(_payloads(case, pack, answered)),
+        warnings=tuple(warnings) if gone else ())
 
 
-def _now(events: Sequence[TraceEvent]) -> str | None:
-    opening = opening_of(events)
-    payload = opening.payload if opening else None
-    return str(payload["now"]) if isinstance(payload, Mapping) and "now" in payload else None
-
-
-# ------------------------------------------------------------------------------------------- what was seen
-
-def _seen(told: Sequence[_Answered]) -> Iterator[Seen]:
+def _seen(answered: Sequence[_Answered]) -> Iterator[Seen]:
     """Every observation that any of them was shown, in the order of time."""
     found: dict[str, Seen] = {}
     buyers: dict[str, list[str]] = defaultdict(list)
     handed: set[str] = set()
-    for one in told:
-        for is_bought, observation in one.told.observations if one.told else ():
-            text = canonical(observation)
-            found.setdefault(text, _seen_of(observation))
+    for one in answered:
+        for is_bought, observation in one.trial.observations if one.trial else ():
+            key, minute = canonical(observation), observation.get("minute")
+            name, at, kind, service, text = (str(observation.get(field, ""))
+                                             for field in ("id", "at", "kind", "service", "text"))
+            is_timed = isinstance(minute, int | float) and not isinstance(minute, bool)
+            found.setdefault(key, Seen(name, float(cast("float", minute)) if is_timed else None, at, kind, service,
+                                       text))
             if is_bought:
-                buyers[text].append(one.row.cell.system)
+                buyers[key].append(one.row.cell.system)
             else:
-                handed.add(text)
-    for text, seen in sorted(found.items(), key=lambda item: (item[1].minute is None, item[1].minute or 0.0)):
-        yield replace(seen, bought_by=() if text in handed else tuple(dict.fromkeys(buyers[text])),
-                      cited_by=tuple(one.row.cell.system for one in told if _cites(one.output, seen.id)))
+                handed.add(key)
+    for key, seen in sorted(found.items(), key=lambda item: (item[1].minute is None, item[1].minute or 0.0)):
+        cited = re.compile(rf"(?<![\w-]){re.escape(seen.id)}(?![\w-])")
+        yield replace(seen, bought_by=() if key in handed else tuple(dict.fromkeys(buyers[key])),
+                      cited_by=tuple(one.row.cell.system for one in answered
+                                     if one.output and seen.id and cited.search(one.output)))
 
 
-def _observations(events: Sequence[TraceEvent]) -> Iterator[tuple[bool, Mapping[str, JSON]]]:
-    """(whether it was bought, the observation) of all that a trial was shown."""
-    opening = opening_of(events)
-    if opening is None:
-        return
-    yield from ((False, one) for one in observations_in(opening.payload))
-    for event in events:
-        if event.type == RESULT:
-            yield from ((True, one) for one in event.data["observation"])
-
-
-def _seen_of(observation: Mapping[str, JSON]) -> Seen:
-    minute = observation.get("minute")
-    at, kind, service, text = (str(observation.get(name, "")) for name in ("at", "kind", "service", "text"))
-    return Seen(str(observation.get("id", "")),
-                float(minute) if isinstance(minute, int | float) and not isinstance(minute, bool) else None,
-                at, kind, service, text)
-
-
-def _cites(output: str | None, name: str) -> bool:
-    return bool(output and name and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", output))
-
-
-# ------------------------------------------------------------------------------------------- what was said
-
-def _answer(told: _Answered, pack: Pack) -> SampledAnswer:
-    row = told.row
+def _answer(one: _Answered, pack: Pack) -> SampledAnswer:
+    row = one.row
     scores = (Score(track.name, track.kind, float(value)) for track in pack.tracks
               if (value := row.value(track.name)) is not None)
     error = None if row.error is None else f"{row.error.type}: {row.error.message}"
-    return SampledAnswer(
-        row.cell.system, row.cell.trial, row.attempt, told.output, error, tuple(scores),
-        told.told.purchases if told.told else (), told.line)
+    return SampledAnswer(row.cell.system, row.cell.trial, row.attempt, one.output, error, tuple(scores),
+                         one.trial.purchases if one.trial else (), one.line)
 
 
-def _purchases(events: Sequence[TraceEvent]) -> Iterator[Purchase]:
-    said = ""
-    for event in events:
-        if event.type == CALL:
-            said = event.data["arguments"]
-        elif event.type == RESULT:
-            data = event.data
-            yield Purchase(said, data["cost"], tuple(str(one.get("id", "")) for one in data["observation"]),
-                           data["error"])
-
-
-# ------------------------------------------------------------------------------------------- what was shown
-
-def _payloads(case: Case, pack: Pack, told: Sequence[_Answered]) -> Iterator[Payload]:
+def _payloads(case: Case, pack: Pack, answered: Sequence[_Answered]) -> Iterator[Payload]:
     """Each different conversation as it was shown, with the systems that were shown it."""
     groups: dict[tuple[ShownMessage, ...], list[str]] = defaultdict(list)
-    for one in told:
-        if one.told is not None:
-            groups[one.told.shown].append(one.row.cell.system)
+    for one in answered:
+        if one.trial is not None:
+            groups[one.trial.shown].append(one.row.cell.system)
     for messages, systems in groups.items():
         if leaked_terms(pack, case, "\n".join(message.text for message in messages)):
             named = ", ".join(shown_line(name, 60) for name in systems)
             yield Payload(tuple(systems), (), f"what {named} was shown is left out: it {LEAKS}")
         else:
             yield Payload(tuple(systems), messages)
-
-
-def _shown(events: Sequence[TraceEvent]) -> Iterator[ShownMessage]:
-    for event in events:
-        is_example = event.type == MESSAGE and event.data["request"] is None
-        if event.type in (SYSTEM, USER) or is_example:
-            yield ShownMessage(_ROLES[event.type], event.step, event.data["text"])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 from benchkit.basics import json_text
 from benchkit.basics.errors import ERROR_TYPES, Unusable
@@ -22,6 +22,8 @@ from benchkit.basics.values import JSON, Case, Cell
 from benchkit.boards.pack import Step, Track
 from benchkit.disk.whole_files import read_whole, same_bytes, shown_path, write_whole
 from benchkit.tasks.modules import Raised, called, told
+
+Value = TypeVar("Value")
 
 
 class UnjudgedError(ValueError):
@@ -64,13 +66,9 @@ def value_of(track: Track, case: Case, answer: str, steps: Sequence[Step]) -> fl
             raise UnjudgedError(f"track {track.name} gave {type(value).__name__}, not whether it held")
         return value
     if type(value) not in (int, float) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise UnjudgedError(f"track {track.name} gave {_shown(value)}, not a number from 0 to 1")
+        what = f"{value:g}" if isinstance(value, float) and math.isfinite(value) else type(value).__name__
+        raise UnjudgedError(f"track {track.name} gave {what}, not a number from 0 to 1")
     return float(value)
-
-
-def _shown(value: object) -> str:
-    is_number = isinstance(value, float) and math.isfinite(value)
-    return f"{value:g}" if is_number else type(value).__name__
 
 
 MOST_BYTES = 1024 * 1024 * 1024
@@ -119,10 +117,11 @@ class ScoreRow:
 
     def only_of(self, tracks: Collection[str]) -> ScoreRow:
         """The same without what it says of other tracks."""
-        return replace(
-            self, capabilities={name: value for name, value in self.capabilities.items() if name in tracks},
-            gates={name: held for name, held in self.gates.items() if name in tracks},
-            fingerprints={name: mark for name, mark in self.fingerprints.items() if name in tracks})
+        def kept(values: Mapping[str, Value]) -> Mapping[str, Value]:
+            return {name: value for name, value in values.items() if name in tracks}
+
+        return replace(self, capabilities=kept(self.capabilities), gates=kept(self.gates),
+                       fingerprints=kept(self.fingerprints))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +155,11 @@ def changes_between(before: Mapping[Cell, ScoreRow], after: Iterable[ScoreRow]) 
 
 def differing_rows(before: Mapping[Cell, ScoreRow], after: Iterable[ScoreRow]) -> int:
     """How many rows of the same answer under the same judges say something else: a judge is pure, so one was edited."""
-    return sum(_judgement(old) != _judgement(row) and _basis(old) == _basis(row)
+    def basis(row: ScoreRow) -> tuple[int, str, str | None, Mapping[str, str]]:
+        return row.attempt, row.case_sha256, row.output_sha256, row.fingerprints
+
+    return sum(_judgement(old) != _judgement(row) and basis(old) == basis(row)
                for row in after if (old := before.get(row.cell)) is not None)
-
-
-def _basis(row: ScoreRow) -> tuple[int, str, str | None, Mapping[str, str]]:
-    return row.attempt, row.case_sha256, row.output_sha256, row.fingerprints
 
 
 def _judgement(row: ScoreRow) -> dict[str, str]:
@@ -209,7 +207,8 @@ def row_of(value: JSON) -> ScoreRow:
     fields = Fields(value)
     fields.has_exactly(_FIELDS)
     tracks, gates, marks = fields.inner("tracks"), fields.inner("gates"), fields.inner("fingerprints")
-    error = None if fields.json("error") is None else _error_of(fields.inner("error"))
+    why = None if fields.json("error") is None else fields.inner("error")
+    error = None if why is None else RowError(why.one_of("type", ERROR_TYPES), why.text("message"))
     if (error is None) != (fields.one_of("verdict", (JUDGED, INCOMPLETE)) == JUDGED):
         raise fields.wrong("verdict", f"{JUDGED} without an error and {INCOMPLETE} with one")
     return ScoreRow(
@@ -217,10 +216,6 @@ def row_of(value: JSON) -> ScoreRow:
         fields.text("case_sha256"), fields.text_or_none("output_sha256"),
         {name: _share(tracks, name) for name in tracks.values}, {name: gates.boolean(name) for name in gates.values},
         error, fields.text("judge_version"), {name: marks.text(name) for name in marks.values})
-
-
-def _error_of(fields: Fields) -> RowError:
-    return RowError(fields.one_of("type", ERROR_TYPES), fields.text("message"))
 
 
 def _share(fields: Fields, name: str) -> float:

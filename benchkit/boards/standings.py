@@ -1,4 +1,4 @@
-"""Who stands where: headlines, gates, ranks and tracks, made of the judged rows. Pure.
+"""Who stands where: headlines, gates, ranks and tracks, made of the judged rows.
 
     headline = mean of the capability tracks x (1 - hard-gate fail rate)
 
@@ -11,7 +11,7 @@ depends on another case; pairs are tested by sign flips with incomplete cells ag
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, cast
@@ -119,61 +119,30 @@ class TrackSection:
 
 
 @dataclass(frozen=True, slots=True)
-class CaseScores:
-    """One system at one case under one measure: the sum over its judged answers, and how many cells there are."""
-
-    total: Fraction
-    judged: int
-    planned: int
-
-    @property
-    def worst(self) -> Fraction:
-        """Incomplete cells are worth nothing."""
-        return self.total / self.planned
-
-    @property
-    def best(self) -> Fraction:
-        """Incomplete cells are worth all."""
-        return (self.total + self.planned - self.judged) / self.planned
-
-    @property
-    def completed(self) -> Fraction:
-        """Over what was judged, which must be something."""
-        return self.total / self.judged
-
-    @property
-    def value(self) -> OpenValue:
-        """All three readings."""
-        return OpenValue(self.worst, self.completed if self.judged else None, self.best)
-
-
-@dataclass(frozen=True, slots=True)
 class Record:
     """All rows of one system, by case."""
 
     system: str
     rows: Mapping[str, Sequence[ScoreRow]]
 
-    def tallies(self, worth: Callable[[ScoreRow], Fraction]) -> dict[str, CaseScores]:
-        """By case, what its judged answers are worth, each from 0 to 1."""
-        return {case: CaseScores(sum((worth(row) for row in rows if row.error is None), ZERO),
-                                 sum(row.error is None for row in rows), len(rows))
-                for case, rows in self.rows.items()}
+    def values(self, worth: Callable[[ScoreRow], Fraction]) -> dict[str, OpenValue]:
+        """By case, the mean of what its answers are worth, each from 0 to 1; incomplete ones may be worth anything."""
+        found = {}
+        for case, rows in self.rows.items():
+            judged = [worth(row) for row in rows if row.error is None]
+            total, planned = sum(judged, ZERO), len(rows)
+            found[case] = OpenValue(total / planned, total / len(judged) if judged else None,
+                                    (total + planned - len(judged)) / planned)
+        return found
 
     @property
     def planned(self) -> int:
         """How many cells there are."""
-        return sum(len(rows) for rows in self.rows.values())
+        return sum(map(len, self.rows.values()))
 
-    @property
-    def judged(self) -> int:
-        """How many of them are judged."""
-        return sum(row.error is None for rows in self.rows.values() for row in rows)
-
-    @property
-    def gate_failures(self) -> int:
-        """How many judged answers broke a hard gate."""
-        return sum(row.error is None and not row.held for rows in self.rows.values() for row in rows)
+    def judged(self) -> Iterator[ScoreRow]:
+        """The rows with a verdict."""
+        return (row for rows in self.rows.values() for row in rows if row.error is None)
 
 
 def records_of(rows: Iterable[ScoreRow]) -> dict[str, Record]:
@@ -190,21 +159,28 @@ def ranking_of(records: Mapping[str, Record], pack: Pack) -> tuple[Standing, ...
     At equal headlines those that broke no gate come first, then those that are complete. Systems of which nothing was
     judged stand last, by name.
     """
+    def order(one: Standing) -> tuple[bool, float, bool, bool, str]:
+        has_broken = one.gate is not None and one.gate.failures > 0
+        return one.headline.completed is None, -one.headline.worst, has_broken, one.judged < one.planned, one.system
+
     tests = open_pair_tests({name: values_of(record, pack) for name, record in records.items()})
     ranks, won = rank_sets(list(records), tests), wins(tests)
-    standings = [replace(_standing(record, pack), rank=ranks[name] if record.judged else None,
-                         ahead_of=tuple(loser for winner, loser in won if winner == name))
-                 for name, record in records.items()]
-    standings.sort(key=_order)
-    return tuple(replace(one, place=place, overtaken=_overtaken(one, standings[place:]))
-                 for place, one in enumerate(standings, 1))
+    standings = [_standing(record, pack) for record in records.values()]
+    standings.sort(key=order)
+    found = []
+    for place, one in enumerate(standings, 1):
+        has_broken = one.gate is not None and one.gate.failures
+        overtaken = tuple(other.system for other in standings[place:]
+                          if has_broken and other.gate and not other.gate.failures and other.gate.trials)
+        found.append(replace(one, place=place, overtaken=overtaken, rank=ranks[one.system] if one.judged else None,
+                             ahead_of=tuple(loser for winner, loser in won if winner == one.system)))
+    return tuple(found)
 
 
 def values_of(record: Record, pack: Pack) -> dict[str, OpenValue]:
     """What a system is worth in each case, for its rank: the mean capability of answers that held every hard gate."""
     capabilities = _of_kind(pack, "capability")
-    tallies = record.tallies(lambda row: _mean(row, capabilities) if row.held else ZERO)
-    return {case: tally.value for case, tally in tallies.items()}
+    return record.values(lambda row: _mean(row, capabilities) if row.held else ZERO)
 
 
 def tracks_of(records: Mapping[str, Record], pack: Pack, ranking: Sequence[Standing]) -> tuple[TrackSection, ...]:
@@ -221,29 +197,24 @@ def sees_truth(pack: Pack, system: str) -> bool:
     return baseline is not None and baseline.sees_truth
 
 
-def _order(one: Standing) -> tuple[bool, float, bool, bool, str]:
-    has_broken = one.gate is not None and one.gate.failures > 0
-    return one.headline.completed is None, -one.headline.worst, has_broken, one.judged < one.planned, one.system
-
-
 def _standing(record: Record, pack: Pack) -> Standing:
     """What a system amounts to by itself; its place and rank are not known yet."""
     capabilities, has_gates = _of_kind(pack, "capability"), bool(_of_kind(pack, "gate"))
-    tallies = list(record.tallies(lambda row: _mean(row, capabilities)).values())
-    failed = list(record.tallies(lambda row: Fraction(not row.held)).values())
-    planned, judged, failures = record.planned, record.judged, record.gate_failures
-    completed = _completed(tallies)
-    kept = None if completed is None else completed * (1 - Fraction(failures, judged))
-    worst = _headline([one.worst for one in tallies], [one.best for one in failed], has_gates)
-    best = _headline([one.best for one in tallies], [one.worst for one in failed], has_gates)
+    values = list(record.values(lambda row: _mean(row, capabilities)).values())
+    failed = list(record.values(lambda row: Fraction(not row.held)).values())
+    judged, failures = 0, 0
+    for row in record.judged():
+        judged, failures = judged + 1, failures + (not row.held)
+    capability = _completed(values)
+    headline = None if capability is None else capability * (1 - Fraction(failures, judged))
+    worst = _headline([one.low for one in values], [one.high for one in failed], has_gates)
+    best = _headline([one.high for one in values], [one.low for one in failed], has_gates)
+    gate = GateStatus(failures, judged, record.planned - judged, clopper_pearson(failures, judged))
     return Standing(
         place=0, system=record.system, is_baseline=is_baseline(record.system),
-        sees_truth=sees_truth(pack, record.system),
-        gate=GateStatus(failures, judged, planned - judged, clopper_pearson(failures, judged)) if has_gates else None,
-        headline=Readings(_share(worst.value), None if kept is None else _share(kept), _share(best.value),
-                          _share(worst.interval.low), _share(best.interval.high)),
-        capability=None if completed is None else _share(completed), rank=None, overtaken=(), planned=planned,
-        judged=judged)
+        sees_truth=sees_truth(pack, record.system), gate=gate if has_gates else None,
+        headline=_readings(worst.value, headline, best.value, worst.interval, best.interval),
+        capability=figure(capability), rank=None, overtaken=(), planned=record.planned, judged=judged)
 
 
 def _headline(values: Sequence[Fraction], failed: Sequence[Fraction], has_gates: bool) -> HeadlineInterval:
@@ -255,26 +226,22 @@ def _headline(values: Sequence[Fraction], failed: Sequence[Fraction], has_gates:
 
 
 def _track_row(record: Record, track: Track) -> TrackRow:
-    tallies = list(record.tallies(lambda row: _mean(row, [track])).values())
-    worst, best = sum((one.worst for one in tallies), ZERO), sum((one.best for one in tallies), ZERO)
-    completed = _completed(tallies)
-    share = Readings(
-        _share(worst / len(tallies)), None if completed is None else _share(completed), _share(best / len(tallies)),
-        _share(case_wilson(worst, len(tallies)).low), _share(case_wilson(best, len(tallies)).high))
-    below = sum(row.error is None and (row.value(track.name) or 0) < 1 for rows in record.rows.values() for row in rows)
-    return TrackRow(record.system, share, below, record.judged, record.planned - record.judged)
+    values = list(record.values(lambda row: _mean(row, [track])).values())
+    worst, best = sum((one.low for one in values), ZERO), sum((one.high for one in values), ZERO)
+    share = _readings(worst / len(values), _completed(values), best / len(values),
+                      case_wilson(worst, len(values)), case_wilson(best, len(values)))
+    judged = [row.value(track.name) or 0 for row in record.judged()]
+    return TrackRow(record.system, share, sum(value < 1 for value in judged), len(judged), record.planned - len(judged))
 
 
-def _completed(tallies: Sequence[CaseScores]) -> Fraction | None:
-    judged = [tally.completed for tally in tallies if tally.judged]
+def _readings(worst: Fraction, completed: Fraction | None, best: Fraction, low: Interval, high: Interval) -> Readings:
+    first, last, least, most = (cast("float", figure(value)) for value in (worst, best, low.low, high.high))
+    return Readings(first, figure(completed), last, least, most)
+
+
+def _completed(values: Sequence[OpenValue]) -> Fraction | None:
+    judged = [one.judged for one in values if one.judged is not None]
     return sum(judged, ZERO) / len(judged) if judged else None
-
-
-def _overtaken(one: Standing, below: Sequence[Standing]) -> tuple[str, ...]:
-    if one.gate is None or not one.gate.failures:
-        return ()
-    return tuple(other.system for other in below
-                 if other.gate is not None and not other.gate.failures and other.gate.trials)
 
 
 def _of_kind(pack: Pack, kind: str) -> list[Track]:
@@ -283,7 +250,3 @@ def _of_kind(pack: Pack, kind: str) -> list[Track]:
 
 def _mean(row: ScoreRow, tracks: Sequence[Track]) -> Fraction:
     return sum((Fraction(row.value(track.name) or 0) for track in tracks), ZERO) / len(tracks)
-
-
-def _share(value: Fraction | float) -> float:
-    return cast("float", figure(value))

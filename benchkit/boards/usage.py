@@ -38,13 +38,12 @@ class TokenUse:
                 "output_tokens": self.output_tokens}
 
     def __add__(self, other: TokenUse) -> TokenUse:
+        def total(one: int | None, more: int | None) -> int | None:
+            return more if one is None else one if more is None else one + more
+
         return TokenUse(self.calls + other.calls, self.reported + other.reported,
-                        _sum(self.prompt_tokens, other.prompt_tokens), _sum(self.output_tokens, other.output_tokens),
+                        total(self.prompt_tokens, other.prompt_tokens), total(self.output_tokens, other.output_tokens),
                         self.lost + other.lost)
-
-
-def _sum(one: int | None, other: int | None) -> int | None:
-    return other if one is None else one if other is None else one + other
 
 
 NOTHING_USED = TokenUse()
@@ -55,18 +54,13 @@ def tokens_of(outcomes: Iterable[Outcome]) -> TokenUse:
 
     A reply with one figure of the two counts as reported; the missing one adds nothing.
     """
-    return sum(map(_of_one, outcomes), NOTHING_USED)
-
-
-def _of_one(outcome: Outcome) -> TokenUse:
-    usage = outcome.usage if isinstance(outcome, Reply) else Usage()
-    lost = outcome.retries + (not isinstance(outcome, Reply))
-    return TokenUse(1 + outcome.retries, int(is_reported(usage)), usage.prompt_tokens, usage.output_tokens, lost)
-
-
-def is_reported(usage: Usage) -> bool:
-    """Whether the server said anything of tokens."""
-    return usage.prompt_tokens is not None or usage.output_tokens is not None
+    found = NOTHING_USED
+    for outcome in outcomes:
+        usage = outcome.usage if isinstance(outcome, Reply) else Usage()
+        is_reported = usage.prompt_tokens is not None or usage.output_tokens is not None
+        lost = outcome.retries + (not isinstance(outcome, Reply))
+        found += TokenUse(1 + outcome.retries, int(is_reported), usage.prompt_tokens, usage.output_tokens, lost)
+    return found
 
 
 def tokens_in(fields: Fields, name: str) -> TokenUse:
@@ -101,15 +95,14 @@ def bill_of(steps: Sequence[Outcome]) -> Bill:
     usages = [step.usage if isinstance(step, Reply) else Usage() for step in steps]
     timings = [step.timings if isinstance(step, Reply) else Timings() for step in steps]
     return Bill(
-        Usage(*(_total(getattr(one, field.name) for one in usages) for field in fields(Usage))),
+        Usage(*(_total([getattr(one, field.name) for one in usages]) for field in fields(Usage))),
         Timings(*(_seconds(getattr(one, field.name) for one in timings) for field in fields(Timings))),
         _seconds(step.latency_s for step in steps), sum(step.retries for step in steps),
         _seconds(step.waited_s for step in steps) or 0.0)
 
 
-def _total(values: Iterable[int | None]) -> int | None:
-    known = list(values)
-    return None if None in known else sum(value for value in known if value is not None)
+def _total(values: Sequence[int | None]) -> int | None:
+    return None if None in values else sum(value for value in values if value is not None)
 
 
 def _seconds(values: Iterable[float | None]) -> float | None:

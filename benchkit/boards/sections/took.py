@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from benchkit.basics.json_text import canonical
 from benchkit.basics.texts import names_of
 from benchkit.boards.board import Board
+from benchkit.boards.findings import BaselineAgreement, SystemFacts
 from benchkit.boards.sections.wording import LONGEST_LINE, SYSTEMS, counts_of, more, of_system, remark
-from benchkit.boards.solver_facts import BaselineAgreement, SystemFacts
 from benchkit.boards.usage import CACHE_ONLY, NO_REPLY, NOT_REPORTED
 from benchkit.render import document as doc
 from benchkit.reports.figures import NOT_AVAILABLE, latency, per_second, percent, spread

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from benchkit.basics.texts import percent, shown_line
 from benchkit.boards.board import Board
-from benchkit.boards.solver_facts import SystemFacts
+from benchkit.boards.findings import SystemFacts
 from benchkit.boards.standings import Readings, Standing
 from benchkit.pages.parts import Tone
 from benchkit.render import document as doc
