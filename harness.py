@@ -169,7 +169,7 @@ def compare_runs(options: argparse.Namespace) -> int:
     """`compare`: the verdict in the first line, the rules, the whole comparison, and why this exit code."""
     from benchkit.render.as_text import as_text
     from benchkit.reports.gate import gate_of
-    from benchkit.reports.sections.gate import gate_document
+    from benchkit.reports.sections.pairs import gate_document
 
     side = sides_of(options)
     pair = side.pairs[0]

@@ -17,7 +17,7 @@ from benchkit.render.as_text import as_text
 from benchkit.render.columns import WIDTH, Paint, width_of
 from benchkit.render.reading import plain
 from benchkit.reports.run_report import report_of
-from benchkit.reports.sections.failures import failure_blocks, unjudged_blocks
+from benchkit.reports.sections.rates import failure_blocks, unjudged_blocks
 from tests.corpus import CORPUS
 from tests.hostile_run import HOSTILE, hostile_record
 from tests.markdown_tables import tables

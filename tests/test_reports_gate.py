@@ -10,7 +10,7 @@ from itertools import product
 
 from benchkit.render.as_text import as_text
 from benchkit.reports.gate import Gate, GateAnswer, GateRules, gate_of
-from benchkit.reports.sections.gate import gate_document
+from benchkit.reports.sections.pairs import gate_document
 from tests.comparison_samples import BETTER, WORSE, compared, two_of
 from tests.oracle import decisions
 

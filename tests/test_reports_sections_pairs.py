@@ -19,9 +19,8 @@ from benchkit.reports.comparison import SideBySide, side_by_side
 from benchkit.reports.figures import points, points_spread, probability, times_as_long
 from benchkit.reports.gate import GateRules, gate_of
 from benchkit.reports.run_report import report_of
-from benchkit.reports.sections.gate import gate_document
-from benchkit.reports.sections.overview import comparison_sections, lead_blocks
-from benchkit.reports.sections.pairs import CaseAnchor, nowhere
+from benchkit.reports.sections.overview import comparison_lead, comparison_sections
+from benchkit.reports.sections.pairs import CaseAnchor, gate_document, nowhere
 from benchkit.reports.verdicts import Finding, title_of, verdict_of
 from tests.comparison_samples import BETTER, WORSE, run_of, two_of, with_outputs
 from tests.hostile_run import HOSTILE, hostile_record
@@ -34,7 +33,7 @@ GOLDENS = Path(__file__).resolve().parent / "goldens"
 
 def document(side: SideBySide, case_anchor: CaseAnchor = nowhere) -> doc.Document:
     """All that is said of several runs, without each of them."""
-    return doc.Document(f"{len(side.runs)} runs", lambda: lead_blocks(side),
+    return doc.Document(f"{len(side.runs)} runs", lambda: comparison_lead(side),
                         list(comparison_sections(side, case_anchor=case_anchor)))
 
 

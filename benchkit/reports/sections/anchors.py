@@ -7,9 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from benchkit.basics.values import ErrorFacts
 from benchkit.pages.html import html_text
-from benchkit.recordings.run_record import Result
 from benchkit.reports.outputs import AnswerGroup, OutcomeLimits, answer_groups, value_text
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.tally import CaseRow
@@ -61,9 +59,6 @@ class Anchors:
         return f"{self.prefix}case-{place + 1}-trial-{case.trials[trial]}" if case and trial in case.trials else ""
 
 
-NOWHERE = Anchors()
-
-
 def by_trouble(rows: Sequence[CaseRow]) -> list[int]:
     """The places of all cases: flaky ones first, the most even first among equals, stable passes last."""
     return sorted(range(len(rows)), key=lambda place: (_ORDER.index(rows[place].state), rows[place].unevenness))
@@ -77,30 +72,26 @@ def has_marks(run: RunReport) -> bool:
 def anchors_of(runs: Sequence[RunReport]) -> tuple[Anchors, ...]:
     """Those of all runs of a page, their texts cut to what the page can hold."""
     is_whole = sum(len(run.record.results) for run in runs) <= MOST_WHOLE
-    detailed = [_all_cases(run) if is_whole else _troubled_cases(run, MOST_DETAILED // len(runs)) for run in runs]
+    detailed = [_detailed_cases(run, None if is_whole else MOST_DETAILED // len(runs)) for run in runs]
     most = most_characters([text for run, cases in zip(runs, detailed, strict=True) for text in _texts(run, cases)])
     return tuple(Anchors(f"run-{number}-" if len(runs) > 1 else "", cases, most)
                  for number, cases in enumerate(detailed, 1))
 
 
-def _all_cases(run: RunReport) -> dict[int, DetailedCase]:
-    return {place: _detailed(run, place, OutcomeLimits()) for place in sorted(by_trouble(run.cases)[:MOST_ROWS])}
-
-
-def _troubled_cases(run: RunReport, most: int) -> dict[int, DetailedCase]:
-    places = [place for place in by_trouble(run.cases) if _is_troubled(run.cases[place])]
-    limits = TROUBLED if has_marks(run) else TROUBLED_AND_COUNTED
-    return {place: _detailed(run, place, limits) for place in sorted(places[:most])}
-
-
-def _is_troubled(row: CaseRow) -> bool:
-    return row.passed < row.n or row.state is State.POSSIBLY_FLAKY
-
-
-def _detailed(run: RunReport, place: int, limits: OutcomeLimits) -> DetailedCase:
-    groups = answer_groups(run.record.results_of(place), limits)
-    trials = {one.trial: group.first.trial for group in groups for one in group.trials}
-    return DetailedCase(groups, trials, run.record.trials - sum(group.size for group in groups))
+def _detailed_cases(run: RunReport, most_troubled: int | None) -> dict[int, DetailedCase]:
+    """All cases as far as they have a row; with a limit, those in trouble, and only some of their outcomes."""
+    places, limits = by_trouble(run.cases)[:MOST_ROWS], OutcomeLimits()
+    if most_troubled is not None:
+        rows = run.cases
+        places = [place for place in by_trouble(rows)
+                  if rows[place].passed < rows[place].n or rows[place].state is State.POSSIBLY_FLAKY][:most_troubled]
+        limits = TROUBLED if has_marks(run) else TROUBLED_AND_COUNTED
+    detailed = {}
+    for place in sorted(places):
+        groups = answer_groups(run.record.results_of(place), limits)
+        trials = {one.trial: group.first.trial for group in groups for one in group.trials}
+        detailed[place] = DetailedCase(groups, trials, run.record.trials - sum(group.size for group in groups))
+    return detailed
 
 
 def _texts(run: RunReport, cases: Mapping[int, DetailedCase]) -> Iterator[str]:
@@ -108,15 +99,8 @@ def _texts(run: RunReport, cases: Mapping[int, DetailedCase]) -> Iterator[str]:
         yield value_text(run.record.cases[place].input)
         yield value_text(run.record.cases[place].expected)
         for group in case.groups:
-            yield from texts_of(group.first)
-
-
-def texts_of(result: Result) -> Iterator[str]:
-    """The texts of a model in a trial."""
-    error: ErrorFacts | None = result.error
-    for text in (result.output, result.reasoning, error.partial if error else None):
-        if text:
-            yield text
+            error = group.first.error
+            yield from filter(None, (group.first.output, group.first.reasoning, error.partial if error else None))
 
 
 def most_characters(texts: Iterable[str], most_bytes: int = TEXT_BYTES) -> int:

@@ -1,4 +1,4 @@
-"""The cases of a run: all of them, trial by trial; the flaky ones, output beside output; those without a pass."""
+"""The cases of a run, trial by trial: the flaky ones, output beside output; those without a pass; each in detail."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -8,11 +8,11 @@ from benchkit.basics.texts import are, count_of, sentence, shown_line
 from benchkit.pages.parts import Tone
 from benchkit.recordings.run_record import Result
 from benchkit.render import document as doc
+from benchkit.reports import outputs
 from benchkit.reports.failures import failed_checks
 from benchkit.reports.figures import each_by_itself, percent, spread
-from benchkit.reports.outputs import OutputPair, expected_line, field_differences, output_pair, parted
 from benchkit.reports.run_report import RunReport
-from benchkit.reports.sections.anchors import MOST_ROWS, NOWHERE, Anchors, by_trouble, has_marks
+from benchkit.reports.sections.anchors import LONGEST_TEXT, MOST_ROWS, Anchors, by_trouble, has_marks
 from benchkit.reports.tally import CaseRow, in_state, main_failure, never_passed, passed_cell, state_words
 from benchkit.statistics.estimators import State
 
@@ -20,7 +20,7 @@ FEW_BARS = 30
 TROUBLE = doc.Cut(8, 500, "case")
 MOST_IN_LINE = 20
 """Marks of trials in a line of text; more give way to the other columns."""
-MOST_OPEN, MOST_PAIRS, MOST_FIELDS = 5, 60, 12
+MOST_OPEN, MOST_PAIRS, MOST_FIELDS, MOST_CHECKS = 5, 60, 12, 30
 BEFORE, LINES_BEFORE, MOST_OWN, BEHIND = 200, 4, 1_200, 400
 """Characters (and lines) shown of what two outputs begin with, of what each has for itself, of what both end with."""
 LEGEND: Sequence[doc.Span] = (
@@ -29,30 +29,27 @@ LEGEND: Sequence[doc.Span] = (
 _TONES = {State.STABLE_PASS: Tone.PASS, State.STABLE_FAIL: Tone.FAIL, State.FLAKY: Tone.FLAKY,
           State.POSSIBLY_FLAKY: Tone.INCOMPLETE, State.NO_DATA: Tone.ABSENT}
 _VERDICTS = {"pass": Tone.PASS, "fail": Tone.FAIL}
+_ELSEWHERE = (doc.Code("python3 report.py RUN --case ID"), " prints every output of a case, whole.")
 
 
-def state_mark(row: CaseRow) -> doc.Mark:
-    """The state of a case."""
-    tone = _TONES.get(row.state, Tone.PASS if row.passed else Tone.FAIL)
-    return doc.Mark(state_words(row.state), tone)
+def _state_mark(row: CaseRow) -> doc.Mark:
+    return doc.Mark(state_words(row.state), _TONES.get(row.state, Tone.PASS if row.passed else Tone.FAIL))
 
 
-def verdict_mark(result: Result, small: bool = False, to: str = "") -> doc.Mark:
+def _verdict_mark(result: Result) -> doc.Mark:
     """The verdict of a trial in words, the type of its error where it has none; one that never ran is absent."""
-    told = result.verdict if result.error is None else f"incomplete: {result.error.type}"
-    is_absent = result.error is not None and result.error.type == "NotRun"
-    tone = Tone.ABSENT if is_absent else _VERDICTS.get(result.verdict, Tone.INCOMPLETE)
-    return doc.Mark(f"{shown_line(result.case, 60)}, trial {result.trial}: {told}" if small else told, tone, small, to)
+    if result.error is None:
+        return doc.Mark(result.verdict, _VERDICTS.get(result.verdict, Tone.INCOMPLETE))
+    tone = Tone.ABSENT if result.error.type == "NotRun" else Tone.INCOMPLETE
+    return doc.Mark(f"incomplete: {result.error.type}", tone)
 
 
-def case_name(row: CaseRow, to: str = "") -> doc.Link:
-    """The id of a case, which leads to its details."""
-    return doc.Link(to, doc.Code(row.id))
-
-
-def case_title(row: CaseRow) -> doc.Spans:
+def _case_title(row: CaseRow) -> doc.Spans:
     """`B passed 2 of 3: flaky`."""
-    return doc.Code(row.id), f" passed {passed_cell(row)}: ", state_mark(row)
+    return doc.Code(row.id), f" passed {passed_cell(row)}: ", _state_mark(row)
+
+
+# lists of cases
 
 
 def all_blocks(run: RunReport, anchors: Anchors) -> Iterator[doc.Block]:
@@ -82,33 +79,30 @@ def all_blocks(run: RunReport, anchors: Anchors) -> Iterator[doc.Block]:
 
 def _case_row(run: RunReport, place: int, anchors: Anchors) -> Sequence[doc.Cell]:
     row = run.cases[place]
-    return (case_name(row, anchors.case(place)), _marks(run, place, anchors), passed_cell(row),
-            spread(row.low, row.high), percent(row.disagreement), state_mark(row))
-
-
-def _marks(run: RunReport, place: int, anchors: Anchors) -> doc.Cell:
+    name = shown_line(row.id, 60)
+    trials: doc.Cell = doc.Tally(name, [(Tone.PASS, row.passed), (Tone.FAIL, row.n - row.passed),
+                                        (Tone.INCOMPLETE, row.incomplete)])
     if has_marks(run):
-        return tuple(verdict_mark(one, True, anchors.trial(place, one.trial)) for one in run.record.results_of(place))
-    row = run.cases[place]
-    return doc.Tally(shown_line(row.id, 60), [(Tone.PASS, row.passed), (Tone.FAIL, row.n - row.passed),
-                                              (Tone.INCOMPLETE, row.incomplete)])
+        marks = [(one.trial, _verdict_mark(one)) for one in run.record.results_of(place)]
+        trials = [doc.Mark(f"{name}, trial {trial}: {mark.words}", mark.tone, True, anchors.trial(place, trial))
+                  for trial, mark in marks]
+    return (doc.Link(anchors.case(place), doc.Code(row.id)), trials, passed_cell(row), spread(row.low, row.high),
+            percent(row.disagreement), _state_mark(row))
 
 
-def rate_blocks(run: RunReport, anchors: Anchors) -> Iterator[doc.Block]:
+def bar_blocks(run: RunReport, anchors: Anchors) -> Iterator[doc.Block]:
     """How often each case passes, drawn with its interval: the flaky ones first."""
-    if not run.cases:
-        yield doc.words("There are no cases.")
-        return
     places = by_trouble(run.cases)
-    yield doc.Chart(doc.Bars("Share of judged trials that passed, with Wilson's 95 % intervals, flaky cases first",
-                             "case", "pass rate", "passed", lambda: (_bar(run, place, anchors) for place in places),
-                             doc.Cut(FEW_BARS, MOST_ROWS, "case", len(places))))
 
+    def bars() -> Iterator[doc.Bar]:
+        for place in places:
+            row = run.cases[place]
+            yield doc.Bar(doc.Link(anchors.case(place), doc.Code(row.id)), row.passed / row.n if row.n else None,
+                          row.low, row.high, passed_cell(row), _state_mark(row).tone)
 
-def _bar(run: RunReport, place: int, anchors: Anchors) -> doc.Bar:
-    row = run.cases[place]
-    return doc.Bar(case_name(row, anchors.case(place)), row.passed / row.n if row.n else None, row.low, row.high,
-                   passed_cell(row), state_mark(row).tone)
+    caption = "Share of judged trials that passed, with Wilson's 95 % intervals, flaky cases first"
+    yield doc.Chart(doc.Bars(caption, "case", "pass rate", "passed", bars, doc.Cut(
+        FEW_BARS, MOST_ROWS, "case", len(places)))) if places else doc.words("There are no cases.")
 
 
 def never_blocks(run: RunReport, anchors: Anchors) -> Iterator[doc.Block]:
@@ -122,17 +116,20 @@ def never_blocks(run: RunReport, anchors: Anchors) -> Iterator[doc.Block]:
 
 
 def trouble_table(
-    run: RunReport, caption: str, rows: Sequence[CaseRow], anchors: Anchors = NOWHERE, cut: doc.Cut = TROUBLE,
-    title: str = "case",
+    run: RunReport, caption: str, rows: Sequence[CaseRow], anchors: Anchors, title: str = "case",
+    cut: doc.Cut = TROUBLE,
 ) -> doc.Table:
     """Cases, how often they passed, what they fail most often by, and what was expected."""
     places = {case.id: place for place, case in enumerate(run.record.cases)}
     columns = [doc.flexible(title), doc.Column("passed", doc.Kind.WORD), doc.flexible("fails most often by"),
                doc.number("95 %", detail=doc.MORE), doc.flexible("expected", detail=doc.MORE)]
     return doc.Table(caption, columns, [
-        (case_name(row, anchors.case(places[row.id])), passed_cell(row), doc.Code(main_failure(row), 120),
-         spread(row.low, row.high), doc.Code(expected_line(run.record.cases[places[row.id]].expected), 120))
+        (doc.Link(anchors.case(places[row.id]), doc.Code(row.id)), passed_cell(row), doc.Code(main_failure(row), 120),
+         spread(row.low, row.high), doc.Code(outputs.expected_line(run.record.cases[places[row.id]].expected), 120))
         for row in rows], cut)
+
+
+# flaky cases
 
 
 def flaky_blocks(run: RunReport, anchors: Anchors) -> Iterator[doc.Block]:
@@ -149,53 +146,140 @@ def flaky_blocks(run: RunReport, anchors: Anchors) -> Iterator[doc.Block]:
         yield doc.words(f"{count_of(left, 'case')} of {len(rows):,} {are(left)} open: flaky or not, as the incomplete "
                         "trials go.")
     for number, place in enumerate(flaky[:MOST_PAIRS]):
-        pair = output_pair(run.record.results_of(place))
+        pair = outputs.output_pair(run.record.results_of(place))
         if pair is not None:
-            yield doc.Fold(case_title(rows[place]), partial(_pair_blocks, run, place, pair, anchors),
+            yield doc.Fold(_case_title(rows[place]), partial(_pair_blocks, run, place, pair, anchors),
                            is_open=number < MOST_OPEN, detail=doc.ALL)
     if len(flaky) > MOST_PAIRS:
         yield doc.quiet(f"And {count_of(len(flaky) - MOST_PAIRS, 'more flaky case')}: see all cases.", detail=doc.ALL)
 
 
-def _pair_blocks(run: RunReport, place: int, pair: OutputPair, anchors: Anchors) -> Iterator[doc.Block]:
-    expected = expected_line(run.record.cases[place].expected)
+def _pair_blocks(run: RunReport, place: int, pair: outputs.OutputPair, anchors: Anchors) -> Iterator[doc.Block]:
+    expected = outputs.expected_line(run.record.cases[place].expected)
     if expected:
         yield doc.words("Expected ", doc.Code(expected, 200), ".")
     explain = pair.failed.explain or {}
-    yield doc.words("Failed by ", *doc.listed((doc.Code(f"{check}: {explain[check]}" if check in explain else check,
-                                                        200)
-                                               for check in failed_checks(pair.failed)), "; "), ".")
+    reasons = (f"{check}: {explain[check]}" if check in explain else check for check in failed_checks(pair.failed))
+    yield doc.words("Failed by ", *doc.listed((doc.Code(reason, 200) for reason in reasons), "; "), ".")
     passed, failed = pair.passed.output or "", pair.failed.output or ""
-    yield _difference(passed, failed)
+    yield doc.words(*_difference(passed, failed))
     yield doc.Beside([_output(pair.passed, passed, failed, anchors.trial(place, pair.passed.trial)),
                       _output(pair.failed, failed, passed, anchors.trial(place, pair.failed.trial))])
 
 
-def _difference(passed: str, failed: str) -> doc.Paragraph:
-    differences = field_differences(passed, failed)
+def _difference(passed: str, failed: str) -> Iterator[doc.Span]:
+    differences = outputs.field_differences(passed, failed)
     if passed == failed:
-        return doc.words("The outputs are equal: the checks do not depend on them alone.")
-    if not differences:
-        return doc.words(f"The outputs differ from character {len(parted(passed, failed).start) + 1:,} on.")
-    told: list[doc.Span] = []
-    for one in differences[:MOST_FIELDS]:
-        told += ["; " if told else "", doc.Code(one.name, 40), ": ", _value(one.passed), " against ",
-                 _value(one.failed)]
-    more = f"; and {len(differences) - MOST_FIELDS} more" if len(differences) > MOST_FIELDS else ""
-    return doc.words("The outputs differ in ", *told, more, ".")
-
-
-def _value(text: str | None) -> doc.Span:
-    return "nothing" if text is None else doc.Code(text)
+        yield "The outputs are equal: the checks do not depend on them alone."
+    elif not differences:
+        yield f"The outputs differ from character {len(outputs.parted(passed, failed).start) + 1:,} on."
+    else:
+        for number, one in enumerate(differences[:MOST_FIELDS]):
+            was, now = ("nothing" if value is None else doc.Code(value) for value in (one.passed, one.failed))
+            yield "; " if number else "The outputs differ in "
+            yield from (doc.Code(one.name, 40), ": ", was, " against ", now)
+        more = len(differences) - MOST_FIELDS
+        yield f"; and {more} more." if more > 0 else "."
 
 
 def _output(result: Result, text: str, other: str, to: str) -> doc.Verbatim:
     """An output, what the other does not share marked, and of long ones only what lies around it."""
-    part = parted(text, other)
+    part = outputs.parted(text, other)
     before = "\n".join(part.start[-BEFORE:].split("\n")[-LINES_BEFORE:])
     start = ("\u2026" if len(before) < len(part.start) else "") + before
     own, end = part.own[:MOST_OWN], part.end[:BEHIND] + ("\u2026" if len(part.end) > BEHIND else "")
     if len(own) < len(part.own):
         end = f"\u2026 ({len(part.own) - len(own):,} more characters)"
-    return doc.Verbatim(start + own + end, (doc.Link(to, f"trial {result.trial}"), ": ", verdict_mark(result)),
+    return doc.Verbatim(start + own + end, (doc.Link(to, f"trial {result.trial}"), ": ", _verdict_mark(result)),
                         strong=(len(start), len(start) + len(own)))
+
+
+# single trials: what was asked and expected, what came, what the checks say, how long it took
+
+
+def detail_blocks(run: RunReport, anchors: Anchors) -> Iterator[doc.Block]:
+    """A folded block for each case that has details on a page."""
+    if len(anchors.detailed) < len(run.cases):
+        yield doc.words(f"Details of {len(anchors.detailed):,} of {count_of(len(run.cases), 'case')}: those that fail "
+                        "or are open come before all others. ", *_ELSEWHERE)
+    if anchors.most_characters < LONGEST_TEXT:
+        yield doc.words(f"Texts are cut behind {anchors.most_characters:,} characters, so that the page stays small. ",
+                        *_ELSEWHERE)
+    for place in anchors.detailed:
+        yield doc.Fold(_case_title(run.cases[place]), partial(_detailed_blocks, run, place, anchors),
+                       anchors.case(place))
+
+
+def _detailed_blocks(run: RunReport, place: int, anchors: Anchors) -> Iterator[doc.Block]:
+    detailed, most = anchors.detailed[place], anchors.most_characters
+    yield from _tags(run, place)
+    yield doc.Beside(_asked(run, place, most))
+    for group in detailed.groups:
+        yield doc.Fold((doc.Code(run.cases[place].id), ", ", *_group_title(group)), partial(_group_blocks, group, most),
+                       anchors.trial(place, group.first.trial))
+    if detailed.hidden:
+        yield doc.quiet(f"Other outcomes, in {count_of(detailed.hidden, 'trial')}, are not shown.")
+
+
+def case_section(run: RunReport, case_id: str) -> doc.Section:
+    """All trials of one case, whole, those with the same outcome told once. Raises KeyError for an id of no case."""
+    place = {row.id: place for place, row in enumerate(run.cases)}[case_id]
+    row = run.cases[place]
+    return doc.Section("case", (doc.Code(case_id), ": ", _state_mark(row)), [
+        doc.words(doc.Code(run.record.system, 400), f" passed {passed_cell(row)} (95 %: {spread(row.low, row.high)}); "
+                  f"two fresh trials differ in {percent(row.disagreement)} %."),
+        *_tags(run, place), *_asked(run, place, None),
+        *(doc.Fold(_group_title(group), partial(_group_blocks, group, None))
+          for group in outputs.answer_groups(run.record.results_of(place)))])
+
+
+def _tags(run: RunReport, place: int) -> list[doc.Paragraph]:
+    tags = run.record.cases[place].tags
+    return [doc.words("Tags: ", *doc.listed(map(doc.Code, tags)), ".")] if tags else []
+
+
+def _asked(run: RunReport, place: int, most: int | None) -> list[doc.Verbatim]:
+    case = run.record.cases[place]
+    return [doc.Verbatim(outputs.value_text(value), title, most)
+            for title, value in (("Input", case.input), ("Expected", case.expected))]
+
+
+def _group_title(group: outputs.AnswerGroup) -> tuple[doc.Span, ...]:
+    told = f"trial {group.numbers}" if group.size == 1 else f"trials {group.numbers}, the same outcome"
+    wrong = doc.listed(doc.Code(check, 40) for check in failed_checks(group.first)[:4])
+    return told, ": ", _verdict_mark(group.first), *((", not ", *wrong) if wrong else ())
+
+
+def _group_blocks(group: outputs.AnswerGroup, most: int | None) -> Iterator[doc.Block]:
+    """Seed, seconds and tokens of each trial with this outcome, what the checks say, and the texts."""
+    result, error = group.first, group.first.error
+    told = [", ".join((f"seed {one.seed}", *one.facts)) for one in group.trials]
+    if group.size == 1:
+        yield doc.quiet(told[0])
+    else:
+        more = group.size - len(told)
+        yield doc.Bullets([*(f"trial {one.trial}, {facts}" for one, facts in zip(group.trials, told, strict=True)),
+                           *([f"and {count_of(more, 'more trial')}"] if more else [])])
+    if error is not None:
+        yield doc.words(doc.Code(error.type), ": ", doc.Code(error.message, 400))
+    checks = list(_checks(result))
+    if checks:
+        yield doc.Bullets(checks)
+    if result.reasoning:
+        yield doc.Fold(f"Reasoning, {count_of(len(result.reasoning), 'character')}, never judged",
+                       [doc.Verbatim(result.reasoning, "", most)])
+    if result.output is not None:
+        yield doc.Verbatim(result.output, "Output", most)
+    if error is not None and error.partial:
+        yield doc.Verbatim(error.partial, "What had come", most)
+
+
+def _checks(result: Result) -> Iterator[doc.Spans]:
+    checks, explain = result.checks or {}, result.explain or {}
+    for check in failed_checks(result)[:MOST_CHECKS]:
+        why = (": ", doc.Code(explain[check], 400)) if check in explain else ()
+        yield "not ", doc.Code(check, 60), *why
+    held = [check for check, holds in checks.items() if holds]
+    if held:
+        more = f" and {len(held) - MOST_CHECKS} more" if len(held) > MOST_CHECKS else ""
+        yield "holds: ", *doc.listed(doc.Code(check, 40) for check in held[:MOST_CHECKS]), more

@@ -8,7 +8,7 @@ from benchkit.basics.texts import count_of
 from benchkit.pages.curve_charts import Curve, CurveChart
 from benchkit.pages.parts import Tone
 from benchkit.render import document as doc
-from benchkit.reports.comparison import Comparison, Pair, SideBySide
+from benchkit.reports.comparison import SideBySide
 from benchkit.reports.figures import (
     NOT_AVAILABLE,
     about_words,
@@ -22,35 +22,28 @@ from benchkit.reports.figures import (
 )
 from benchkit.reports.paired_cases import Outcome
 from benchkit.reports.run_report import suite_at
-from benchkit.reports.sections.lead import warning_line
-from benchkit.reports.sections.pairs import (
-    CaseAnchor,
-    compared_blocks,
-    nowhere,
-    pair_anchor,
-    pair_title,
-    tone_of,
-)
+from benchkit.reports.sections import pairs
+from benchkit.reports.sections.lead import warning_list
 from benchkit.reports.sections.rates import OPEN_BANDS, curve_points, rate_bar
 from benchkit.reports.tally import in_state, never_passed
 from benchkit.reports.verdicts import verdict_of
 from benchkit.statistics.estimators import State
 
 RUNS, PAIRS = doc.Cut(None, 640, "run"), doc.Cut(None, 640, "pair")
-MOST_APART, MOST_VERDICTS = 6, 6
-MOST_CURVES = 6
-"""More curves with their bands hide each other."""
+MOST_APART, MOST_VERDICTS, MOST_CURVES = 6, 6, 6
+"""Reasons and verdicts in words; curves, which hide each other with their bands if there are more."""
 
 
-def comparison_sections(side: SideBySide, run_anchors: Sequence[str] = (), case_anchor: CaseAnchor = nowhere,
-                        ) -> Iterator[doc.Section]:
+def comparison_sections(side: SideBySide, run_anchors: Sequence[str] = (),
+                        case_anchor: pairs.CaseAnchor = pairs.nowhere) -> Iterator[doc.Section]:
     """What is said of several runs before each of them; the anchors are those of runs and of their cases."""
-    yield doc.Section("overview", "Side by side", partial(overview_blocks, side, run_anchors))
+    anchors = run_anchors or [""] * len(side.runs)
+    yield doc.Section("overview", "Side by side", partial(_overview_blocks, side, anchors))
     if side.tests:
-        yield doc.Section("pairs", "Pair by pair", partial(compared_blocks, side, case_anchor))
+        yield doc.Section("pairs", "Pair by pair", partial(pairs.compared_blocks, side, case_anchor))
 
 
-def lead_blocks(side: SideBySide) -> Iterator[doc.Block]:
+def comparison_lead(side: SideBySide) -> Iterator[doc.Block]:
     """What must not be overlooked of several runs: the pairs that are not compared, why, and the warnings of each."""
     apart = [verdict_of(side, pair).text for pair in side.pairs if pair.comparison is None]
     if apart:
@@ -63,93 +56,63 @@ def lead_blocks(side: SideBySide) -> Iterator[doc.Block]:
         counts = [span for label, warnings in told for span in (", ", f"{len(warnings)} of ", doc.Code(label))]
         total = count_of(sum(len(warnings) for _, warnings in told), "warning")
         yield doc.Callout(Tone.FLAKY, (f"{total}: ", *counts[1:]), [
-            block for label, warnings in told for block in (
-                doc.Paragraph(doc.Strong(doc.Code(label))), doc.Bullets([warning_line(one) for one in warnings]))],
-            folded=True, detail=doc.ALL)
+            block for label, warnings in told
+            for block in (doc.words(doc.Strong(doc.Code(label))), warning_list(warnings))], folded=True, detail=doc.ALL)
 
 
-def overview_blocks(side: SideBySide, run_anchors: Sequence[str] = ()) -> Iterator[doc.Block]:
-    """All runs in a table and a picture, what every pair says, the curves, and the differences of all pairs.
-
-    `run_anchors` are where the runs stand.
-    """
-    anchors = run_anchors or [""] * len(side.runs)
+def _overview_blocks(side: SideBySide, anchors: Sequence[str]) -> Iterator[doc.Block]:
+    """All runs in a table and a picture, what every pair says, the curves, and the differences of all pairs."""
     k = min(run.record.trials for run in side.runs)
+    names = [doc.Link(anchor, doc.Code(label)) for anchor, label in zip(anchors, side.labels, strict=True)]
     all_pass = f"; pass^{k}: how often all of {k} pass" if k > 1 else ""
-    yield _rates(side, anchors, k)
+    yield _rates(side, names, k)
     yield doc.quiet(f"In percent. pass^1: how often one try passes{all_pass} (a range where incomplete trials leave it "
                     "open). 95 %: interval for other such cases. rank: what is left open at 5 % after Holm over "
                     f"{count_of(side.tests, 'compared pair')}.")
-    yield doc.Chart(doc.Bars("Share of tries that pass, with 95 % intervals", "run", "pass^1", "pass^1",
-                             [_rate_bar(side, place, anchors) for place in range(len(side.runs))]))
-    yield from _verdicts(side)
-    yield _counts(side, anchors)
+    firsts = [run.suite[0].hat if run.suite else None for run in side.runs]
+    yield doc.Chart(doc.Bars("Share of tries that pass, with 95 % intervals", "run", "pass^1", "pass^1", [
+        rate_bar(name, first, NOT_AVAILABLE if first is None else f"{rate(first)} %")
+        for name, first in zip(names, firsts, strict=True)]))
+    yield doc.Bullets([_verdict(side, number) for number in range(len(side.pairs))[:MOST_VERDICTS]], detail=doc.ALL)
+    if len(side.pairs) > MOST_VERDICTS:
+        more = count_of(len(side.pairs) - MOST_VERDICTS, "more pair")
+        yield doc.quiet(f"And {more}: see ", doc.Link("pairs", "pair by pair"), ".", detail=doc.ALL)
+    yield doc.Table("What was run", [
+        doc.flexible("run"), doc.number("cases"), doc.number("flaky"), doc.number("no pass"), doc.number("trials"),
+        doc.number("warnings"), doc.flexible("system")], [
+        (name, len(run.cases), len(in_state(run.cases, State.FLAKY)), len(never_passed(run.cases)), run.record.trials,
+         len(run.warnings), doc.Code(run.record.system))
+        for name, run in zip(names, side.runs, strict=True)], RUNS, detail=doc.MORE)
     if k > 1 and len(side.runs) <= MOST_CURVES:
         yield _curves(side, k)
     if side.tests:
         yield _differences(side)
 
 
-def _run(side: SideBySide, place: int, anchors: Sequence[str]) -> doc.Link:
-    return doc.Link(anchors[place], doc.Code(side.labels[place]))
-
-
-def _rates(side: SideBySide, anchors: Sequence[str], k: int) -> doc.Table:
+def _rates(side: SideBySide, names: Sequence[doc.Link], k: int) -> doc.Table:
+    """Both rates of every run, its rank, and what is incomplete."""
     ks = list(dict.fromkeys((1, k)))
     titles = [column for one in ks for column in (doc.number(f"pass^{one}"), doc.number("95 %"))]
+    rows = list[Sequence[doc.Cell]]()
+    for name, run, rank in zip(names, side.runs, side.ranks, strict=True):
+        found = [suite_at(run, one) for one in ks]
+        cells = [cell for one in found for cell in (
+            (rate(one.hat), spread(one.hat.low, one.hat.high)) if one else (NOT_AVAILABLE, NOT_AVAILABLE))]
+        rows.append((name, *cells, str(rank or NOT_AVAILABLE), of(run.totals.incomplete, run.totals.planned)))
     columns = [doc.flexible("run"), *titles, doc.number("rank"), doc.Column("incomplete")]
-    rows: list[Sequence[doc.Cell]] = [
-        (_run(side, place, anchors), *_rate_cells(side, place, ks), *_rank_cells(side, place))
-        for place in range(len(side.runs))]
     return doc.Table("Runs side by side", columns, rows, RUNS)
 
 
-def _rate_cells(side: SideBySide, place: int, ks: Sequence[int]) -> Iterator[str]:
-    for k in ks:
-        found = suite_at(side.runs[place], k)
-        yield from (rate(None), NOT_AVAILABLE) if found is None else (
-            rate(found.hat), spread(found.hat.low, found.hat.high))
-
-
-def _rank_cells(side: SideBySide, place: int) -> tuple[str, str]:
-    rank, totals = side.ranks[place], side.runs[place].totals
-    return NOT_AVAILABLE if rank is None else str(rank), of(totals.incomplete, totals.planned)
-
-
-def _counts(side: SideBySide, anchors: Sequence[str]) -> doc.Table:
-    columns = [doc.flexible("run"), doc.number("cases"), doc.number("flaky"), doc.number("no pass"),
-               doc.number("trials"), doc.number("warnings"), doc.flexible("system")]
-    rows: list[Sequence[doc.Cell]] = [
-        (_run(side, place, anchors), len(run.cases), len(in_state(run.cases, State.FLAKY)),
-         len(never_passed(run.cases)), run.record.trials, len(run.warnings), doc.Code(run.record.system))
-        for place, run in enumerate(side.runs)]
-    return doc.Table("What was run", columns, rows, RUNS, detail=doc.MORE)
-
-
-def _rate_bar(side: SideBySide, place: int, anchors: Sequence[str]) -> doc.Bar:
-    suite = side.runs[place].suite
-    metric = suite[0].hat if suite else None
-    return rate_bar(_run(side, place, anchors), metric, NOT_AVAILABLE if metric is None else f"{rate(metric)} %")
-
-
-def _verdicts(side: SideBySide) -> Iterator[doc.Block]:
-    yield doc.Bullets([_verdict(side, number, pair) for number, pair in enumerate(side.pairs[:MOST_VERDICTS])],
-                      detail=doc.ALL)
-    if len(side.pairs) > MOST_VERDICTS:
-        more = count_of(len(side.pairs) - MOST_VERDICTS, "more pair")
-        yield doc.quiet(f"And {more}: see ", doc.Link("pairs", "pair by pair"), ".", detail=doc.ALL)
-
-
-def _verdict(side: SideBySide, number: int, pair: Pair) -> doc.Spans:
-    finding, found = verdict_of(side, pair).finding, pair.comparison
+def _verdict(side: SideBySide, number: int) -> doc.Spans:
+    finding, found = verdict_of(side, side.pairs[number]).finding, side.pairs[number].comparison
     judged = " of judged tries" if found is not None and any(found.incomplete) else ""
     rates = (f", {percent(found.candidate_rate)} % against {percent(found.base_rate)} %{judged}"
              if found is not None and found.compared else "")
-    return (*_linked_title(side, number), ": ", doc.Mark(str(finding), tone_of(finding)), rates)
+    return (*_linked_title(side, number), ": ", doc.Mark(str(finding), pairs.tone_of(finding)), rates)
 
 
 def _linked_title(side: SideBySide, number: int) -> tuple[doc.Span, ...]:
-    return pair_title(side, side.pairs[number], pair_anchor(side, number))
+    return pairs.pair_title(side, side.pairs[number], pairs.pair_anchor(side, number))
 
 
 def _curves(side: SideBySide, k: int) -> doc.Chart:
@@ -164,14 +127,19 @@ def _curves(side: SideBySide, k: int) -> doc.Chart:
 
 
 def _differences(side: SideBySide) -> doc.Chart:
-    found = [(number, pair, pair.comparison) for number, pair in enumerate(side.pairs) if pair.comparison is not None]
-    bars = [doc.Bar(_linked_title(side, number), None if one.difference is None else float(one.difference),
-                    one.interval.low, one.interval.high, f"{points(one.difference)}, p\u00a0{_p(pair)}",
-                    tone_of(verdict_of(side, pair).finding)) for number, pair, one in found]
-    columns = [doc.flexible("candidate against base"), doc.number("candidate", "pass^1"),
-               doc.number("base", "pass^1"), *map(doc.number, ("points", "95 %", "p", "lost", "won", "tied",
-                                                                      "regressed"))]
-    rows = [(_linked_title(side, number), *_pair_cells(pair, one)) for number, pair, one in found]
+    """All pairs that are compared, in a picture and as a table."""
+    rows, bars = list[Sequence[doc.Cell]](), list[doc.Bar]()
+    for number, pair in enumerate(side.pairs):
+        if (one := pair.comparison) is not None:
+            title, (low, high) = _linked_title(side, number), (one.interval.low, one.interval.high)
+            p = NOT_AVAILABLE if pair.adjusted_p is None else probability(pair.adjusted_p)
+            bars.append(doc.Bar(title, None if one.difference is None else float(one.difference), low, high,
+                                f"{points(one.difference)}, p\u00a0{p}", pairs.tone_of(verdict_of(side, pair).finding)))
+            counts = (len(one.with_outcome(outcome)) for outcome in (Outcome.LOST, Outcome.WON, Outcome.TIED))
+            rows.append((title, percent(one.candidate_rate), percent(one.base_rate), points(one.difference),
+                         points_spread(low, high), p, *counts, len(one.regressions)))
+    columns = [doc.flexible("candidate against base"), doc.number("candidate", "pass^1"), doc.number("base", "pass^1"),
+               *map(doc.number, ("points", "95 %", "p", "lost", "won", "tied", "regressed"))]
     holm = f", after Holm over {side.tests} pairs" if side.tests > 1 else ""
     return doc.Chart(
         doc.Bars("Differences in pass^1, candidate minus base, with 95 % intervals for other such cases",
@@ -181,13 +149,3 @@ def _differences(side: SideBySide) -> doc.Chart:
         f"{about_words(pair.adjusted_p for pair in side.pairs)}; with incomplete trials against who is ahead{holm}. "
         "regressed: cases that passed every time and do not any more.",
         [doc.Table("Differences", columns, rows, PAIRS)], detail=doc.MORE)
-
-
-def _pair_cells(pair: Pair, found: Comparison) -> tuple[doc.Cell, ...]:
-    counts = (len(found.with_outcome(one)) for one in (Outcome.LOST, Outcome.WON, Outcome.TIED))
-    return (percent(found.candidate_rate), percent(found.base_rate), points(found.difference),
-            points_spread(found.interval.low, found.interval.high), _p(pair), *counts, len(found.regressions))
-
-
-def _p(pair: Pair) -> str:
-    return NOT_AVAILABLE if pair.adjusted_p is None else probability(pair.adjusted_p)

@@ -1,30 +1,23 @@
-"""How much of a run is known, and how often it passes: coverage, pass@k and pass^k over k, tags."""
+"""How much of a run is known, how often it passes, over k and by tag, why trials failed, and who was not judged."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from benchkit.basics.texts import count_of, sentence
+from benchkit.basics.texts import count_of, percent_in_words, sentence, word_for
 from benchkit.pages.curve_charts import Curve, CurveChart, Point
 from benchkit.pages.parts import Tone
 from benchkit.render import document as doc
-from benchkit.reports.figures import (
-    and_unknown,
-    completed_of_all,
-    each_by_itself,
-    error_words,
-    of,
-    passed_of,
-    percent,
-    rate,
-    share,
-    spread,
-    standard_error,
-)
-from benchkit.reports.run_report import RunReport
-from benchkit.reports.tally import EVERY_K, TagRow, last_ks, shown_ks
+from benchkit.reports import figures
+from benchkit.reports.failures import MANY_REASONS, Confusion
+from benchkit.reports.figures import of, percent, rate, share, spread
+from benchkit.reports.run_report import FLAKE, RunReport
+from benchkit.reports.tally import EVERY_K, last_ks, shown_ks
 from benchkit.statistics.suites import SuiteAtK, SuiteMetric
 
-TAGS = doc.Cut(30, 500, "tag")
+TAGS, CHECKS, REASONS = doc.Cut(30, 500, "tag"), doc.Cut(20, 200, "check"), doc.Cut(12, 300, "reason")
+MOST_CONFUSIONS = 8
+NO_TRIAL = "."
+"""Stands in a confusion table where no trial was, so that the others are seen."""
 FEW_K = 5
 """So many k are shown at once."""
 OPEN_BANDS = ("darker bands are what incomplete trials leave open (taken as failed to taken as passed), and the lines, "
@@ -56,50 +49,48 @@ def rate_blocks(run: RunReport) -> Iterator[doc.Block]:
         yield doc.Chart(_curves(run), f"In the picture, {OPEN_BANDS}." if run.totals.incomplete else "")
     every = shown_ks(run.suite, EVERY_K)
     shown = every if len(every) <= FEW_K else shown_ks(run.suite)
-    yield _table(run, "How often one try, any of k and all of k pass", shown)
+    yield suite_table(run, "How often one try, any of k and all of k pass", shown)
     yield doc.quiet("In percent. pass@k: at least one of k tries passes; pass^k: all of them do.")
     if len(every) > len(shown):
-        title = f"The same for every k from 1 to {last_ks(run.suite)}"
-        yield _table(run, title, every, doc.ALL)
-    is_open = run.coverage.completed < run.coverage.planned
-    explained = (f"Mean over {count_of(run.coverage.cases, 'case')}. 95 %: interval for other such cases. "
-                 f"se: standard error of a re-run of these cases{error_words(_metrics(every))}.")
+        yield suite_table(run, f"The same for every k from 1 to {last_ks(run.suite)}", every, doc.ALL)
+    wavering = figures.error_words(metric for one in every for metric in (one.at, one.hat))
     ranges = (" Ranges: incomplete trials taken as failed to taken as passed; done: left out (completed-only), over "
-              "the cases done." if is_open else "")
-    yield doc.quiet(explained + ranges, detail=doc.MORE)
+              "the cases done." if run.totals.incomplete else "")
+    yield doc.quiet(f"Mean over {count_of(run.coverage.cases, 'case')}. 95 %: interval for other such cases. "
+                    f"se: standard error of a re-run of these cases{wavering}.{ranges}", detail=doc.MORE)
+    yield doc.quiet(flake_unseen(run))
 
 
-def ends_table(run: RunReport) -> doc.Table:
-    """The rates at k = 1 and at the last k."""
-    ends = run.suite if len(run.suite) < 2 else (run.suite[0], run.suite[-1])
-    return _table(run, "How often it passes", ends, is_short=True)
+def flake_unseen(run: RunReport) -> str:
+    """What a run of this length may well have missed, in a sentence."""
+    if run.record.trials == 1:
+        return (f"One trial a case cannot show a flaky case: one that fails 1 time in {FLAKE.denominator} looks like "
+                "any other.")
+    return (f"A case that fails 1 time in {FLAKE.denominator} looks stable in {percent_in_words(run.flake_unseen)} of "
+            f"runs of {count_of(run.record.trials, 'trial')}.")
 
 
-def _metrics(suite: Sequence[SuiteAtK]) -> Iterator[SuiteMetric]:
-    for one in suite:
-        yield from (one.at, one.hat)
-
-
-def _table(run: RunReport, caption: str, suite: Sequence[SuiteAtK], detail: doc.Detail = doc.LEAD,
-           is_short: bool = False) -> doc.Table:
-    is_open = run.coverage.completed < run.coverage.planned and not is_short
-    columns = [doc.number("k"), *_metric_columns("pass@k", is_open, is_short),
-               *_metric_columns("pass^k", is_open, is_short), doc.Column("cases done")]
+def suite_table(run: RunReport, caption: str, suite: Sequence[SuiteAtK], detail: doc.Detail = doc.LEAD,
+                is_short: bool = False) -> doc.Table:
+    """Both rates at some k; a short one has no standard errors, and leaves out what incomplete trials are left out of.
+    """
+    is_open = run.totals.incomplete > 0 and not is_short
+    columns = [doc.number("k")]
+    for group in ("pass@k", "pass^k"):
+        columns.append(doc.number("%", group))
+        if is_open:
+            columns.append(doc.number("done", group, "completed-only: incomplete trials left out"))
+        columns.append(doc.number("95 %", group))
+        if not is_short:
+            columns.append(doc.number("se", group, "standard error of a re-run", doc.MORE if is_open else doc.LEAD))
     rows = [(f"{one.k:,}", *_cells(one.at, is_open, is_short), *_cells(one.hat, is_open, is_short),
              of(one.hat.completed_cases, run.coverage.cases)) for one in suite]
-    return doc.Table(caption, columns, rows, is_titled=detail is doc.ALL, detail=detail)
+    return doc.Table(caption, [*columns, doc.Column("cases done")], rows, is_titled=detail is doc.ALL, detail=detail)
 
 
-def _metric_columns(group: str, is_open: bool, is_short: bool) -> list[doc.Column]:
-    done = [doc.number("done", group, "completed-only: incomplete trials left out")] if is_open else []
-    detail = doc.MORE if is_open else doc.LEAD
-    error = [] if is_short else [doc.number("se", group, "standard error of a re-run", detail)]
-    return [doc.number("%", group), *done, doc.number("95 %", group), *error]
-
-
-def _cells(metric: SuiteMetric, is_open: bool, is_short: bool) -> list[doc.Cell]:
+def _cells(metric: SuiteMetric, is_open: bool, is_short: bool) -> list[str]:
     completed = [percent(metric.completed)] if is_open else []
-    error = [] if is_short else [standard_error(metric.se)]
+    error = [] if is_short else [figures.standard_error(metric.se)]
     return [rate(metric), *completed, spread(metric.low, metric.high), *error]
 
 
@@ -117,7 +108,7 @@ def _curves(run: RunReport) -> CurveChart:
 def curve_points(metrics: Mapping[int, SuiteMetric], cases: int) -> list[Point]:
     """By k: the completed-only value where it is over all cases, the interval, and worst and best if any differ."""
     is_open = any(one.worst != one.best for one in metrics.values())
-    return [Point(k, completed_of_all(one, cases), one.low, one.high,
+    return [Point(k, figures.completed_of_all(one, cases), one.low, one.high,
                   float(one.worst) if is_open else None, float(one.best) if is_open else None)
             for k, one in metrics.items()]
 
@@ -126,9 +117,10 @@ def rate_bar(label: doc.Spans, metric: SuiteMetric | None, note: doc.Spans) -> d
     """A bar at a rate, or over the range that incomplete trials leave open."""
     if metric is None:
         return doc.Bar(label, None, None, None, note)
+    worst, best = float(metric.worst), float(metric.best)
     if metric.worst == metric.best:
-        return doc.Bar(label, float(metric.worst), metric.low, metric.high, note)
-    return doc.Bar(label, None, metric.low, metric.high, note, least=float(metric.worst), most=float(metric.best))
+        return doc.Bar(label, worst, metric.low, metric.high, note)
+    return doc.Bar(label, None, metric.low, metric.high, note, least=worst, most=best)
 
 
 def tag_blocks(run: RunReport) -> Iterator[doc.Block]:
@@ -139,15 +131,75 @@ def tag_blocks(run: RunReport) -> Iterator[doc.Block]:
     caption = "Share of tries that pass, by tag, with 95 % intervals for other such cases"
     columns = [doc.flexible("tag"), doc.number("cases"), doc.Column("trials passed"), doc.number("pass^1 %"),
                doc.number("95 %")]
-    rows = [(doc.Code(row.tag), row.cases, f"{of(row.passed, row.judged)} judged{and_unknown(row.unknown)}",
+    rows = [(doc.Code(row.tag), row.cases, f"{of(row.passed, row.judged)} judged{figures.and_unknown(row.unknown)}",
              rate(row.rate), spread(row.rate.low, row.rate.high)) for row in run.tags]
-    yield doc.Chart(doc.Bars(caption, "tag", "pass^1", "passed", [_tag_bar(row) for row in run.tags], TAGS),
+    bars = [rate_bar((doc.Code(row.tag), f" {count_of(row.cases, 'case')}"), row.rate,
+                     figures.passed_of(row.passed, row.judged, row.unknown)) for row in run.tags]
+    yield doc.Chart(doc.Bars(caption, "tag", "pass^1", "passed", bars, TAGS),
                     instead=[doc.Table(caption, columns, rows, TAGS, detail=doc.MORE)], detail=doc.MORE)
-    note = each_by_itself(len(run.tags))
+    note = figures.each_by_itself(len(run.tags))
     if note:
         yield doc.quiet(sentence(note), detail=doc.MORE)
 
 
-def _tag_bar(row: TagRow) -> doc.Bar:
-    return rate_bar((doc.Code(row.tag), f" {count_of(row.cases, 'case')}"), row.rate,
-                    passed_of(row.passed, row.judged, row.unknown))
+def failure_blocks(run: RunReport) -> Iterator[doc.Block]:
+    """All that is known of failed trials: by check, by what was expected and came instead, which for which."""
+    failures = run.failures
+    if not failures.failed:
+        yield doc.words(f"No judged trial failed ({of(failures.judged, failures.judged)} passed)."
+                        if failures.judged else "No trial was judged.")
+        return
+    yield doc.words(f"{share(failures.failed, failures.judged)} {word_for(failures.judged, 'judged trial')} failed.")
+    checks = sorted(failures.checks, key=lambda check: -check.failed)
+    caption = f"Checks that did not hold, as a share of {count_of(failures.failed, 'failed trial')}"
+    columns = [doc.flexible("check"), doc.Column("of the failed trials"), doc.Column("the only check that failed")]
+    rows = [(doc.Code(check.name, 60), share(check.failed, failures.failed), share(check.alone, failures.failed))
+            for check in checks]
+    bars = [doc.Bar(doc.Code(check.name), check.failed / failures.failed, None, None,
+                    f"{check.failed:,}, {check.alone:,}", Tone.FAIL if check.failed else Tone.PLAIN)
+            for check in checks]
+    yield doc.Chart(doc.Bars(caption, "check", "share of failed trials", "trials, alone", bars, CHECKS),
+                    instead=[doc.Table(caption, columns, rows, CHECKS)])
+    if failures.reasons:
+        title = "what was expected, and what came"
+        bars = [doc.Bar((doc.Code(reason.check), " ", doc.Code(reason.text, 400)), reason.count / failures.failed,
+                        None, None, f"{reason.count:,}", Tone.FAIL) for reason in failures.reasons]
+        yield doc.Chart(doc.Bars(title.capitalize(), "reason", "share of failed trials", "trials", bars, REASONS),
+                        instead=[reason_table(run, title, title, REASONS)])
+    if failures.is_cut:
+        yield doc.quiet(sentence(MANY_REASONS))
+    yield from map(_confusion, run.confusions[:MOST_CONFUSIONS])
+
+
+def reason_table(run: RunReport, caption: str, title: str, cut: doc.Cut) -> doc.Table:
+    """How many trials failed for which reason."""
+    return doc.Table(caption, [doc.number("trials"), doc.flexible(title)], [
+        (reason.count, doc.Code(f"{reason.check}: {reason.text}", 120)) for reason in run.failures.reasons], cut)
+
+
+def _confusion(confusion: Confusion) -> doc.Fold:
+    columns = [doc.flexible("expected, got"),
+               *(doc.Column(doc.Code(label, 30), doc.Kind.NUMBER, flexible=True) for label in confusion.got),
+               doc.number("trials")]
+    rows: list[list[doc.Cell]] = []
+    for expected, counts in zip(confusion.expected, confusion.counts, strict=True):
+        marks = (doc.Mark(f"{count:,}", Tone.PASS if expected == got else Tone.FAIL) if count else NO_TRIAL
+                 for got, count in zip(confusion.got, counts, strict=True))
+        rows.append([doc.Code(expected, 30), *marks, sum(counts)])
+    table = doc.Table("Expected in the line, got in the column, counted in trials", columns, rows, look="confusion")
+    return doc.Fold(("Which answer was taken for which: ", doc.Code(confusion.check, 60)), [table], is_open=True,
+                    detail=doc.MORE)
+
+
+def unjudged_blocks(run: RunReport) -> Iterator[doc.Block]:
+    """Incomplete trials by type of error."""
+    planned = run.coverage.planned
+    if not run.unjudged:
+        yield doc.words(f"None of {count_of(planned, 'planned trial')}.")
+        return
+    rows = []
+    for error in run.unjudged:
+        told = f" ({of(error.with_message, error.count)})" if error.with_message < error.count else ""
+        rows.append((doc.Code(error.type), share(error.count, planned), (doc.Code(error.message, 400), told)))
+    yield doc.Table("Incomplete trials, by type of error",
+                    [doc.Column("type"), doc.Column("planned trials"), doc.flexible("message")], rows)
