@@ -3,9 +3,12 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 import unittest
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
+from benchkit.basics.values import JSON
 from benchkit.recordings.recording import _FAILURE as RECORDED_FAILURE
 from benchkit.recordings.recording import HEAD_FIELDS, RECORDING_VERSION, SESSIONS_FIELD
 from benchkit.recordings.run_record import CASE_FIELDS, JUDGE_FIELDS, RECORD_FIELDS, RUN_RECORD_VERSION
@@ -26,9 +29,10 @@ from benchkit.trial_log.schema import (
     Field,
     fields_in,
 )
-from tests.commands import ROOT
+from tests.commands import ROOT, cli
 
 PAGE = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
+REPORTS = "## The JSON of a report"
 CHANGES = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 TABLES: Mapping[str, Sequence[Field]] = {
     "session": SESSION_LINE_FIELDS, "plan": PLAN_FIELDS, "system": SYSTEM_FIELDS, "loaded": LOADED_FIELDS,
@@ -71,10 +75,25 @@ def held(one: Field, listed: Iterable[Field]) -> str:
 
 def shown_tables() -> dict[str, list[str]]:
     """The rows of every table of the page, by the heading before it."""
-    parts = re.split(r"^#+ (.*)$", PAGE, flags=re.MULTILINE)
+    parts = re.split(r"^#+ (.*)$", PAGE.partition(REPORTS)[0], flags=re.MULTILINE)
     tables = {title.strip("`"): re.findall(r"^\| `.*$", text, re.MULTILINE)
               for title, text in zip(parts[1::2], parts[2::2], strict=True)}
     return {title: rows for title, rows in tables.items() if rows}
+
+
+def names_in(value: JSON) -> set[str]:
+    """The names of all fields, but for those that a run brings: settings, checks, tags and types of error."""
+    if isinstance(value, list):
+        return set[str]().union(*map(names_in, value))
+    if not isinstance(value, dict):
+        return set()
+    found = set(value)
+    for name, inner in value.items():
+        if name in ("checks", "tags", "by_error") and isinstance(inner, dict):
+            found |= names_in([*inner.values()])
+        elif name != "settings":
+            found |= names_in(inner)
+    return found
 
 
 class Page(unittest.TestCase):
@@ -87,6 +106,18 @@ class Page(unittest.TestCase):
             with self.subTest(name):
                 self.assertIn(f"| {name} | {version} |", CHANGES)
                 self.assertIn(f'"{name.replace(" ", "_")}": {version}', PAGE)
+
+    def test_every_field_of_reports_and_gates_stands_in_it(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        runs = [ROOT / f"tests/version1/{name}-run.json" for name in ("robot", "smollm2", "smollm2")]
+        told = cli(folder, "report.py", *runs, "--out", "report.json")
+        self.assertEqual(0, told.code, told.stderr)
+        told = cli(folder, "harness.py", "compare", *runs[1:], "--out", "gate.json")
+        self.assertEqual(0, told.code, told.stderr)
+        described = set(re.findall(r"`(\w+)`", PAGE.partition(REPORTS)[2]))
+        for name in ("report.json", "gate.json"):
+            with self.subTest(name):
+                self.assertEqual([], sorted(names_in(json.loads((folder / name).read_text("ascii"))) - described))
 
     def test_its_examples_are_json(self) -> None:
         examples = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)

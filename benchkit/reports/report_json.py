@@ -1,43 +1,6 @@
-"""The JSON of a report and of its comparisons: the same bytes from the same run records, on any machine.
+"""The JSON of a report, of its comparisons and of a gate: the same bytes from the same run records, on any machine.
 
-Figures are rounded half-even to 6 digits from exact values, but never to 0 or 1 where they are neither; what is not
-available is null, never zero. `se` is also null where no case wavered, and `prompt` and `cached` of `tokens` where no
-trial tells them. Of each run it has the fields that run_fields lists. A key that is added leaves the version as it is.
-
-`comparisons` has one object for each pair of runs, in the order of the runs:
-
-    {"base": {"run": 0, "name", "rank": {"best", "worst"} | null}, "candidate": {"run": 1, ...},
-     "not_compared": [{"code", "text"}, ...]}                      why not; then nothing else follows
-
-or, with "not_compared": [],
-
-     "finding": "better" | "worse" | "same within margin" | "not decided" | "too few differ" | "not told apart" |
-                "nothing known",
-     "text": the finding in a sentence,
-     "cases": {"common", "compared", "differing", "won", "lost", "tied", "unknown": counts,
-               "only_base": [id, ...], "only_candidate": [id, ...]},
-     "pass": {"base", "candidate", "difference", "low", "high"},   mean pass^1 over compared cases; "plus two"
-     "sign_flip": {"p", "smallest_p", "holm_p", "tests"},          and "p_worst" where trials are incomplete: what p
-                  is at most as they go ("holm_p" is of the larger); and "by_sign_flip" where "p" is larger:
-                  then it is that of exchanging trials within each case, for the numbers of judged trials differ
-     "incomplete": {"base", "candidate", "low", "high", "robust": "base" | "candidate" | null},
-     "margin": {"given": number | null, "same": true | false | null, "smallest"},
-     "by_case": [{"id", "outcome", "difference", "regression", "base": {"n", "passed", "incomplete", "state"},
-                  "candidate": {...}}, ...],                       all common cases
-     "regressions": {"passed_every_time", "stopped", "began": counts, "p": number | null,
-                     "may_have_stopped": [id, ...]},               only where there are such cases; p of the exact sign
-                  test, for equal numbers of judged trials
-     "latency": {"warm": {"base": {"n", "p50", "censored"}, "candidate": {...}, "ratio"}, "cold": {...}},
-     "repeat": null | {"p", "outputs": {"warm": {"compared", "equal", "verdicts_compared", "verdicts_equal"}, ...},
-                       "errors": {"both", "same_type", "only_base", "only_candidate"},    only where there are any:
-                       trials that ended in one; "outputs" are those that both sides have
-                       "only_base", "only_candidate", "self_base", "self_candidate",
-                       "parting": null | {"case", "trial", "warmth", "character", "base_verdict",
-                                          "candidate_verdict"}},
-     "warnings": [{"code", "text"}, ...]}
-
-Differences are candidate minus base. A p below 0.1 has 6 digits that count. Ranks are among the runs that a run was
-compared with. `run` is the place in the list of runs.
+Its fields are in docs/formats.md.
 """
 from __future__ import annotations
 
