@@ -21,10 +21,11 @@ WHOLE = json.dumps({"model": MODEL, "message": {"role": "assistant", "content": 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """What the server does, and what may become of the trial: an error type, or JUDGED."""
+    """What the server does, and what may become of the trial: an error type, or JUDGED; how its text begins."""
 
     fault: Fault
     outcome: str
+    keeps: str = ""
 
 
 def chunk(data: bytes) -> bytes:
@@ -46,7 +47,7 @@ def reply(content: bytes, more: bytes = b"") -> bytes:
 
 SLOW: Mapping[str, Attack] = {
     "silence": Attack(silent(), "Timeout"),
-    "a text without an end": Attack(stalls("Hel"), "Timeout"),
+    "a text without an end": Attack(stalls("Hel"), "Timeout", "Hel"),
     "a byte of the status line now and then": Attack(drips(b"HTTP/1.1 200 OK" + b"K" * 1000, 0.05), "Timeout"),
     "a byte of a header now and then": Attack(drips(OK + b"X-A: a", 0.05), "Timeout"),
     "a byte of a chunk's size now and then": Attack(drips(CHUNKED + b"0", 0.05), "Timeout"),
@@ -67,7 +68,8 @@ FLOODS: Mapping[str, Attack] = {
     "one line for ever in tiny chunks": Attack(endless(CHUNKED, chunk(b" ") * 1000), "Timeout"),
     "one line for ever, of no announced length": Attack(endless(OK + b"\r\n", b"a" * 65536), "ReplyTooLarge"),
     "tokens for ever": Attack(
-        endless(CHUNKED, chunk(b'{"message":{"content":"' + b"x" * 20_000 + b'"},"done":false}\n')), "ReplyTooLarge"),
+        endless(CHUNKED, chunk(b'{"message":{"content":"' + b"x" * 20_000 + b'"},"done":false}\n')), "ReplyTooLarge",
+        "xxx"),
     "reasoning for ever": Attack(
         endless(CHUNKED, chunk(b'{"message":{"thinking":"' + b"x" * 20_000 + b'"},"done":false}\n')), "ReplyTooLarge"),
     "an error page for ever": Attack(endless(b"HTTP/1.1 500 X\r\n\r\n", b"<p>" * 20_000), "ReplyTooLarge"),
@@ -76,7 +78,7 @@ FLOODS: Mapping[str, Attack] = {
 
 QUICK: Mapping[str, Attack] = {
     "a reset before any byte": Attack(resets(), "BrokenReply"),
-    "a reset in the middle": Attack(resets("Hel"), "BrokenReply"),
+    "a reset in the middle": Attack(resets("Hel"), "BrokenReply", "Hel"),
     "a connection closed at once": Attack(raw_bytes(b""), "BrokenReply"),
     "a body shorter than announced": Attack(raw_bytes(OK + b"Content-Length: 999\r\n\r\n" + WHOLE[:40]), "BrokenReply"),
     "a chunk shorter than announced": Attack(raw_bytes(CHUNKED + b"fff\r\n" + WHOLE[:40]), "BrokenReply"),
@@ -146,6 +148,3 @@ QUICK: Mapping[str, Attack] = {
         raw_bytes(b"HTTP/1.1 102 X\r\n\r\nHTTP/1.1 103 X\r\nLink: </a>\r\n\r\n" + OK + b"\r\n" + WHOLE), JUDGED),
 }
 """They end by themselves."""
-
-FINAL = (401, 402, 403, 404)
-"""Statuses after which no further trial can succeed: the run ends."""

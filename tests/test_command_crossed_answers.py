@@ -13,7 +13,7 @@ from tests.workflow import MODEL, WorkflowWithServer
 
 OK = b"HTTP/1.1 200 OK\r\n"
 LATE = "LATE"
-TRIALS = 10
+TRIALS = 6
 
 
 def chat(text: str) -> bytes:
@@ -61,7 +61,7 @@ class CrossedAnswers(WorkflowWithServer):
         return f"{seed} {next(case['id'] for case in self.cases if case['input']['subject'] in question)}"
 
     def trial_lines(self, name: str, first: bytes | None, more: bytes, after_s: float) -> list[Any]:
-        """Run ten trials a case, of which every third meets this."""
+        """Run six trials a case, of which every third meets this."""
         def on_chat(seen: Seen) -> None:
             if len(self.server.chats()) % 3 == 0:
                 own = self.text(seen.body["messages"][-1]["content"], seen.body["options"]["seed"])

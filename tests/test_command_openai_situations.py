@@ -9,6 +9,7 @@ import unittest
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 from tests import fake_ollama
 from tests.fake_ollama import Fault
@@ -104,6 +105,8 @@ class Situations(Workflow):
     def setUp(self) -> None:
         super().setUp()
         self.server = self.enterContext(FakeOpenAI())
+        self.enterContext(mock.patch("benchkit.network.replies.BUSY_WAITS_S", (0.05,)))
+        self.enterContext(mock.patch("benchkit.systems.openai._AGAIN_WAITS_S", (0.01,)))
         (self.folder / "toy_task.py").write_text(TOY, encoding="utf-8")
         self.put_cases([{"id": one, "split": "development", "input": "say yes", "expected": "yes"} for one in "ab"])
 

@@ -1,7 +1,7 @@
 """A hostile server: every trial ends in time under its right name, the run goes on or stops, and memory stays small.
 
 The recorded exchanges with a real server are in test_network_exchanges.py, what ends a run by itself in
-test_network_ollama.py and in the tests of the workflow; here stands what nobody would send who means well.
+test_systems_ollama.py and in the tests of the workflow; here stands what nobody would send who means well.
 """
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.workflow import WorkflowWithServer
 TIMEOUT_S = 0.5
 LONG_S = 10.0
 """For what ends by itself, however busy the machine is."""
-RUN_S = 4.0
+RUN_S = 1.5
 MOST_MEMORY = 200 * 2**20
 SCRIPT = """
 import sys, time
@@ -63,11 +63,14 @@ with open("/proc/self/status") as status:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a trial: an error type or JUDGED, the kit's words, and the seconds it took."""
+    """What became of a trial: an error type or JUDGED, the seconds it took, and what is said of it."""
 
     name: str
-    message: str
     seconds: float
+    message: str = ""
+    partial: str | None = None
+    latency_s: float | None = None
+    retries: int = 0
 
 
 @contextmanager
@@ -87,9 +90,10 @@ def outcome_of(fault: Fault, limit_s: float = TIMEOUT_S) -> Outcome:
         start = time.monotonic()
         try:
             system.answer(Request("a", 1, 1, 1001, ({"role": "user", "content": "hi"},), None, start + limit_s))
-            return Outcome(JUDGED, "", time.monotonic() - start)
+            return Outcome(JUDGED, time.monotonic() - start)
         except TrialError as error:
-            return Outcome(error.type, error.message, time.monotonic() - start)
+            return Outcome(error.type, time.monotonic() - start, error.message, error.partial, error.latency_s,
+                           error.retries)
 
 
 class OneTrial(unittest.TestCase):
@@ -101,6 +105,10 @@ class OneTrial(unittest.TestCase):
                     self.assertEqual(attack.outcome, outcome.name, outcome.message)
                     self.assertIn(outcome.name, (JUDGED, *ERROR_TYPES))
                     self.assertLess(outcome.seconds, limit_s + LATE_S)
+                    self.assertEqual(0, outcome.retries)
+                    if outcome.name == "Timeout":
+                        self.assertGreater(outcome.latency_s or 0.0, limit_s - 0.2)
+                    self.assertEqual(attack.keeps, (outcome.partial or "")[:len(attack.keeps)])
                     self.assertEqual(shown_line(outcome.message, 1000), outcome.message)
 
     def test_a_server_that_never_ends_is_left_in_time(self) -> None:
@@ -215,7 +223,7 @@ class Runs(WorkflowWithServer):
         "a text without an end": Attack(fake_ollama.stalls("Hel", RUN_S + 0.1), "Timeout"),
         **{name: {**FLOODS, **QUICK}[name] for name in (
             "a gzip bomb", "HTML", "nested 100,000 deep", "an answer of another model", "a reset in the middle",
-            "one line for ever", "trailers for ever", "UTF-16", "status 500", "no HTTP", "half a letter, escaped",
+            "one line for ever", "headers for ever", "UTF-16", "status 500", "no HTTP", "half a letter, escaped",
             "keys that stand twice", "a NUL in the text", "a chunk below zero")}}
 
     def test_a_run_goes_on_through_whatever_the_server_does_and_every_trial_has_its_name(self) -> None:

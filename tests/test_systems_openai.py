@@ -10,9 +10,10 @@ from typing import Any, cast
 from unittest import mock
 
 from benchkit.basics.clock import Clock, StopRequest
-from benchkit.basics.errors import EnvironmentFailure, KitError, TrialError, Unusable
+from benchkit.basics.errors import EnvironmentFailure, KitError, Unusable
 from benchkit.basics.json_text import canonical
 from benchkit.basics.values import JSON, Reply, Request, Usage
+from benchkit.systems import server_session
 from benchkit.systems.loading import load_system
 from benchkit.systems.ollama import OllamaSystem
 from benchkit.systems.openai import BY_SCHEMA, FIXED, GENERAL_OPTIONS, OpenAIModel, OpenAISystem
@@ -20,22 +21,21 @@ from benchkit.systems.system import SystemOptions
 from tests import fake_ollama
 from tests.commands import LATE_S
 from tests.fake_openai import BUILD, CHAT, FakeOpenAI, completes, data, delta, error, refuses
+from tests.systems_samples import MESSAGES, PROBE, SCHEMA, WithSystem, hurried
 
 KEY = "sk-sesame-1234567890"
-SCHEMA: Mapping[str, JSON] = {"type": "object", "properties": {"z": {"type": "boolean"}, "a": {"type": "integer"}}}
-MESSAGES = ({"role": "system", "content": "Sort."}, {"role": "user", "content": "Hello"})
-BUSY = refuses(429, "slow down", "Retry-After: 0.7\r\n")
+BUSY = refuses(429, "slow down", "Retry-After: 0.4\r\n")
 
 
-class WithServer(unittest.TestCase):
+class WithServer(WithSystem):
+    server: FakeOpenAI
+
     def setUp(self) -> None:
+        super().setUp()
         self.server = self.enterContext(FakeOpenAI())
-        self.said: list[str] = []
-        self.stop = StopRequest()
 
-    def options(self, **changed: Any) -> SystemOptions:
-        fields = {"host": self.server.host, "task": None, "cases": (), "environment": {}, "clock": Clock(), **changed}
-        return SystemOptions(stop=self.stop, say=self.said.append, **fields)
+    def options(self, clock: Clock | None = None, **changed: Any) -> SystemOptions:
+        return super().options(clock, **{"environment": {}, **changed})
 
     def system(self, name: str = "toy.gguf", **changed: Any) -> OpenAISystem:
         system = load_system(f"openai:{name}", self.options(**changed), [])
@@ -50,22 +50,7 @@ class WithServer(unittest.TestCase):
 
     def refusal(self, kind: type[KitError] = EnvironmentFailure, name: str = "toy.gguf", **changed: Any) -> str:
         """The line of the error with which a system does not open."""
-        with self.assertRaises(kind) as caught:
-            self.system(name, **changed).open()
-        line = str(caught.exception)
-        self.assertTrue(line.isprintable(), line)
-        return line
-
-    def request(self, limit_s: float = 2 * LATE_S, trial: int = 1) -> Request:
-        return Request("a", trial, 1, 1000 + trial, MESSAGES, SCHEMA, time.monotonic() + limit_s)
-
-    def error(self, system: OpenAISystem, limit_s: float = 5.0) -> TrialError:
-        """The error of a trial, which ends within its limit and a moment."""
-        start = time.monotonic()
-        with self.assertRaises(TrialError) as caught:
-            system.answer(self.request(limit_s))
-        self.assertLess(time.monotonic() - start, limit_s + LATE_S)
-        return caught.exception
+        return self.refused(lambda: self.system(name, **changed).open(), kind)
 
 
 class Where(WithServer):
@@ -102,8 +87,7 @@ class Where(WithServer):
 
     def test_nobody_there_says_where_it_looked_and_what_to_do(self) -> None:
         self.server.stop()
-        hurried = Clock(monotonic=lambda: time.monotonic() * 40)
-        line = self.refusal(clock=hurried)
+        line = self.refusal()
         for words in (f"http://{self.server.host}/v1", "connection refused", "--host or OPENAI_BASE_URL"):
             self.assertIn(words, line)
 
@@ -115,10 +99,9 @@ class Where(WithServer):
             (OpenAIModel("a", {"temperature": 1.0, "max_completion_tokens": 0}), "must be 1 or more"),
             (OpenAIModel("a", {**GENERAL_OPTIONS, "seed": 1}), "hold seed: the kit says that itself"),
         ):
-            with self.subTest(words), self.assertRaises(Unusable) as caught:
-                OpenAISystem(model, self.options())
-            self.assertIn(words, str(caught.exception))
-            self.assertTrue(str(caught.exception).isprintable())
+            with self.subTest(words):
+                self.assertIn(words, self.refused(lambda model=model: OpenAISystem(  # type: ignore[misc]
+                    model, self.options()), Unusable))
         self.assertEqual(self.server.seen, [])
 
 
@@ -315,16 +298,16 @@ class Schemas(WithServer):
         self.assertNotIn("response_format", self.server.trials()[0].body)
 
     def test_a_fault_in_passing_teaches_nothing_of_schemas(self) -> None:
-        hurried = Clock(monotonic=lambda: time.monotonic() * 40)
+        self.enterContext(mock.patch("benchkit.systems.openai._AGAIN_WAITS_S", (0.01, 0.02)))
         for code in (500, 502, 504):
             self.server.seen.clear()
             self.server.opening = [refuses(code, "Internal server error")]
-            self.assertEqual(self.opened(clock=hurried).settings()["response_format"], BY_SCHEMA)
+            self.assertEqual(self.opened().settings()["response_format"], BY_SCHEMA)
             self.assertEqual(["response_format" in seen.body for seen in self.server.chats()], [True, True])
             self.server.opening = [refuses(code, "Internal server error")] * 9
-            self.assertIn(f"could not be asked: HTTP {code}", self.refusal(clock=hurried))
+            self.assertIn(f"could not be asked: HTTP {code}", self.refusal())
         self.server.opening = [refuses(429, "slow down"), refuses(408, "slow")]
-        self.assertIn("could not be asked: HTTP 408", self.refusal(clock=hurried))
+        self.assertIn("could not be asked: HTTP 408", self.refusal())
         self.server.opening = [refuses(501, "grammars are not implemented")]
         self.assertEqual(self.opened().settings()["response_format"], "refused by the server")
 
@@ -370,9 +353,9 @@ class Schemas(WithServer):
 
     def test_a_long_load_gives_signs_of_life_and_ends_after_ten_minutes(self) -> None:
         start = time.monotonic()
-        hurried = Clock(monotonic=lambda: start + (time.monotonic() - start) * 600)
         self.server.paths[CHAT] = fake_ollama.silent()
-        self.assertIn("no whole reply within the time limit", self.refusal(clock=hurried))
+        self.enterContext(mock.patch.object(server_session, "TICK_S", 0.005))
+        self.assertIn("no whole reply within the time limit", self.refusal(clock=hurried(1200)))
         self.assertLess(time.monotonic() - start, LATE_S)
         self.assertRegex(self.said[0], r"^loading toy.gguf: \d+ s so far$")
 
@@ -405,9 +388,9 @@ class Answering(WithServer):
         self.server.next(BUSY)
         reply = system.answer(self.request())
         self.assertEqual(reply.retries, 1)
-        self.assertGreaterEqual(reply.waited_s, 0.7)
+        self.assertGreaterEqual(reply.waited_s, 0.4)
         first, second = (seen.at for seen in self.server.trials())
-        self.assertGreaterEqual(second - first, 0.7)
+        self.assertGreaterEqual(second - first, 0.4)
 
     def test_busy_within_a_200_is_busy(self) -> None:
         system = self.opened()
@@ -418,30 +401,30 @@ class Answering(WithServer):
                 self.server.next(fault)
                 self.assertEqual(system.answer(self.request(60.0)).retries, 1)
         self.server.next(*[fault] * 9)
-        error_ = self.error(system, 2.0)
+        error_ = self.error(system, 0.5)
         self.assertEqual(error_.type, "ServerBusy")
         self.assertIn("rate limited upstream", error_.message)
 
     def test_a_rest_is_kept_by_the_next_trials_that_have_the_time_and_the_others_ask_at_once(self) -> None:
         system = self.opened()
-        self.server.next(refuses(503, "later", "Retry-After: 2\r\n"))
-        error_ = self.error(system, 1.0)
+        self.server.next(refuses(503, "later", "Retry-After: 1\r\n"))
+        error_ = self.error(system, 0.5)
         self.assertEqual((error_.type, error_.retries, error_.stops), ("ServerBusy", 0, None))
-        self.assertEqual(0.0, system.answer(self.request(1.0)).waited_s)
-        self.assertGreater(system.answer(self.request(20.0)).waited_s, 0.3)
+        self.assertEqual(0.0, system.answer(self.request(0.5)).waited_s)
+        self.assertGreater(system.answer(self.request(20.0)).waited_s, 0.1)
 
     def test_the_rest_holds_for_all_that_ask_at_once(self) -> None:
         system = self.opened()
         self.server.next(BUSY)
         threads = [threading.Thread(target=system.answer, args=(self.request(trial=number),)) for number in (1, 2)]
         threads[0].start()
-        time.sleep(0.2)
+        time.sleep(0.1)
         threads[1].start()
         for thread in threads:
             thread.join(5)
         first, *others = (seen.at for seen in self.server.trials())
         self.assertEqual(len(others), 2)
-        self.assertGreaterEqual(min(others) - first, 0.7)
+        self.assertGreaterEqual(min(others) - first, 0.4)
 
     def test_every_way_to_end_has_its_error(self) -> None:
         for fault, error_type, stops in (
@@ -460,8 +443,9 @@ class Answering(WithServer):
                 (fake_ollama.lines(b"data: no"), "BadReply", False), (fake_ollama.silent(0.6), "Timeout", False),
                 (refuses(400, "context_length_exceeded"), "PromptTooLong", False)):
             with self.subTest(error_type):
-                self.server.next(fault)
-                error_ = self.error(self.opened(), 0.4)
+                self.server.forget_faults()
+                self.server.next(*[fault] * 9)
+                error_ = self.error(self.opened(), 0.3)
                 self.assertEqual((error_.type, error_.stops is not None), (error_type, stops))
 
     def test_a_server_that_is_gone_ends_the_run(self) -> None:
@@ -477,7 +461,7 @@ class Answering(WithServer):
         self.assertEqual(self.error(system, 0.3).type, "Timeout")
         system.answer(self.request())
         _, probe, chat = self.server.trials()
-        self.assertEqual(probe.body["messages"], [MESSAGES[0], {"role": "user", "content": "."}])
+        self.assertEqual(probe.body["messages"], PROBE)
         self.assertEqual({**probe.body, "messages": 0}, {
             key: value for key, value in {**chat.body, "max_tokens": 1, "messages": 0}.items()
             if key != "response_format"})
