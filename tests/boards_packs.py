@@ -10,8 +10,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from benchkit.boards.pack import Pack
-from benchkit.boards.pack_loading import load_pack
+from benchkit.boards.pack import Pack, load_pack
 
 JUDGES = '''\
 from packs.tiny.words import Track, read

@@ -16,8 +16,8 @@ from benchkit.boards.banners import banner
 from benchkit.boards.batch import Batch, FoundBatch, Kit
 from benchkit.boards.board import Board
 from benchkit.boards.findings import BaselineAgreement, FailedCells, SystemFacts
-from benchkit.boards.fingerprints import Dataset, Scoring
 from benchkit.boards.job import FromPack, Job
+from benchkit.boards.job_pack import Dataset, Scoring
 from benchkit.boards.question_gates import LEAK, REPEAT, Dropped, GateFigures
 from benchkit.boards.samples import Payload, Purchase, SampledAnswer, SampledCase, Score, Seen, ShownMessage
 from benchkit.boards.standings import GateStatus, Readings, Standing, TrackRow, TrackSection

@@ -30,8 +30,8 @@ from benchkit.boards.batch import (
     read_batch,
     write_batch,
 )
-from benchkit.boards.fingerprints import dataset_parts
 from benchkit.boards.job import BatchGate, FromPack, Job
+from benchkit.boards.job_pack import dataset_parts
 from benchkit.boards.questions import Questions, make_questions, read_questions
 from benchkit.boards.usage import TokenUse
 from tests.boards_packs import PackTest
@@ -64,7 +64,7 @@ class MakingBatches(BatchTest):
         self.assertEqual(found, read_batch(found.folder))
         kept = read_questions(found.folder / CASES, found.batch.cases_sha256, found.batch.dataset.questions_sha256)
         self.assertEqual(4, len(kept.cases))
-        self.assertEqual((), found.batch.dataset.differences(dataset_parts(JOB, self.pack)))
+        self.assertEqual("", found.batch.dataset.differences(dataset_parts(JOB, self.pack)))
 
     def test_a_second_start_in_the_same_second_gets_a_folder_of_its_own(self) -> None:
         names = [self.start(stamp).folder.name for stamp in (STAMP, STAMP.replace(".000", ".999"), STAMP)]

@@ -1,79 +1,44 @@
-"""Estimates: cells done times cells to go, and a word on how sure that is; usage, and why there may be none."""
+"""Usage of trials, why there may be none, and what is still to come: a line that says how much, and how sure."""
 from __future__ import annotations
 
 import unittest
 
 from benchkit.basics.fields import Fields
-from benchkit.basics.values import ErrorFacts, Failure, Reply, Usage
-from benchkit.boards.estimate import CellCost, cost_of, estimate, forecast, in_words
-from benchkit.boards.usage import NOTHING_USED, TokenUse, tokens_in, tokens_of
+from benchkit.basics.values import ErrorFacts, Failure, Outcome, Reply, Usage
+from benchkit.boards.usage import NOTHING_USED, TokenUse, still_to_come, tokens_in, tokens_of
 
 LOST = Failure(ErrorFacts("ServerError", "HTTP 500"))
 
 
-def used(usage: Usage, retries: int = 0) -> Reply:
-    """A reply that used so much."""
-    return Reply("x", usage=usage, retries=retries)
+def used(usage: Usage, retries: int = 0, latency_s: float | None = None) -> Reply:
+    """A reply that used so much; it waited half a second before it was asked, where it says how long it took."""
+    return Reply("x", usage=usage, retries=retries, latency_s=latency_s, waited_s=0.0 if latency_s is None else 0.5)
 
 
-class Forecasting(unittest.TestCase):
-    def test_the_sum_is_the_mean_of_the_cells_done_times_the_cells_to_go(self) -> None:
-        found = forecast([100, 110, 120], 10)
-        assert found is not None
-        self.assertEqual((3, 110.0, 10.0, 1100.0), (found.cells, found.mean, found.spread, found.total))
-
-    def test_the_interval_counts_the_scatter_of_both(self) -> None:
-        found = forecast([100, 110, 120], 10)
-        assert found is not None
-        assert found.low is not None
-        assert found.high is not None
-        # 1.959964 x 10 x sqrt(10 + 100 / 3)
-        self.assertAlmostEqual(129.0206, found.total - found.low, places=3)
-        self.assertAlmostEqual(129.0206, found.high - found.total, places=3)
-
-    def test_equal_cells_leave_no_doubt_and_no_sum_is_below_zero(self) -> None:
-        same, far = forecast([5, 5], 4), forecast([0, 100], 1)
-        assert same is not None
-        assert far is not None
-        self.assertEqual((20.0, 20.0, 20.0), (same.low, same.total, same.high))
-        self.assertEqual(0.0, far.low)
-
-    def test_one_cell_tells_no_spread(self) -> None:
-        found = forecast([100, None], 10)
-        assert found is not None
-        self.assertEqual((1, 1000.0, None, None), (found.cells, found.total, found.spread, found.low))
-
-    def test_unknown_figures_are_not_zeros(self) -> None:
-        self.assertIsNone(forecast([None, None], 3))
-        self.assertIsNone(forecast([], 3))
-
-
-class TheCostOfACell(unittest.TestCase):
-    def test_a_reply_has_tokens_and_its_time_with_the_waiting(self) -> None:
-        reply = Reply("x", usage=Usage(100, 20), latency_s=2.0, waited_s=1.5)
-        self.assertEqual(CellCost(100, 20, 3.5), cost_of(reply))
-
-    def test_what_a_failure_used_is_unknown(self) -> None:
-        self.assertEqual(CellCost(None, None, 120.0), cost_of(Failure(ErrorFacts("Timeout", "too late"), 120.0)))
-        self.assertEqual(CellCost(None, None, None), cost_of(Failure(ErrorFacts("Unreachable", "nobody"))))
-
-
-class InWords(unittest.TestCase):
+class StillToCome(unittest.TestCase):
     def test_a_line_says_how_much_and_how_sure(self) -> None:
-        costs = [CellCost(100, 10, 3.0), CellCost(120, 20, 3.0)]
-        for done, to_go, words in (
-            (costs, 10, "m:x: 2 cells done, 10 to go: about 1,100 prompt tokens (885 to 1,315), about 150 output"),
-            (costs, 10, "about 30 s (30 to 30); by 2 cells, which is few: it may be off by more"),
-            (costs[:1], 3, "m:x: 1 cell done, 3 to go: about 300 prompt tokens, about 30 output tokens, about 9 s; "
-                           "one cell tells no spread: it may be far off"),
-            (costs * 10, 3, "by 20 cells"),
-            ([], 3, "nothing is known yet; run one cell with --limit 1"),
-            (costs, 0, "nothing is left"),
-            ([CellCost(None, None, None)], 2, "prompt tokens unknown, output tokens unknown, time unknown; "
-                                              "no cell done tells anything"),
-        ):
+        two: list[Outcome] = [used(Usage(100, 10), latency_s=2.5), used(Usage(120, 20), latency_s=2.5)]
+        # the interval of 100, 110, 120 is 1.959964 x 10 x sqrt(10 + 100 / 3) = 129.02 on both sides
+        table: tuple[tuple[list[Outcome], int, str], ...] = (
+            (two, 10, "m:x: 2 cells done, 10 to go: about 1,100 prompt tokens (885 to 1,315), about 150 output tokens "
+                      "(43 to 257), about 30 s (30 to 30); by 2 cells, which is few: it may be off by more"),
+            ([*two, used(Usage(110))], 10, "about 1,100 prompt tokens (971 to 1,229), about 150"),
+            (two[:1], 3, "m:x: 1 cell done, 3 to go: about 300 prompt tokens, about 30 output tokens, about 9 s; "
+                         "one cell tells no spread: it may be far off"),
+            ([used(Usage(5)), used(Usage(5))], 4, "about 20 prompt tokens (20 to 20), output tokens unknown, time"),
+            ([used(Usage(0)), used(Usage(100))], 1, "about 50 prompt tokens (0 to 220)"),
+            ([used(Usage(100)), LOST], 10, "about 1,000 prompt tokens, output tokens unknown"),
+            ([Failure(ErrorFacts("Timeout", "too late"), 120.0)], 2, "tokens unknown, about 240 s; one cell tells no"),
+            ([used(Usage(), latency_s=0.0)], 1, "output tokens unknown, under 1 s; one cell tells no spread"),
+            (two * 10, 3, "; by 20 cells"),
+            ([], 3, "m:x: 0 cells done, 3 to go: nothing is known yet; run one cell with --limit 1"),
+            (two, 0, "m:x: 2 cells done, 0 to go: nothing is left"),
+            ([LOST], 2, "prompt tokens unknown, output tokens unknown, time unknown; no cell done tells anything"),
+        )
+        for done, to_go, words in table:
             with self.subTest(words=words):
-                self.assertIn(words, in_words(estimate("m:x", done, to_go)))
+                line = still_to_come("m:x", done, len(done) + to_go)
+                self.assertIn(words, line)
 
 
 class CountingTokens(unittest.TestCase):

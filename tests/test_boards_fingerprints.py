@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from benchkit.basics.fields import Fields
-from benchkit.boards.fingerprints import (
+from benchkit.boards.job import BatchGate, FromPack, FromTask, Job, JobLimits
+from benchkit.boards.job_pack import (
     Dataset,
     Scoring,
     dataset_of,
     dataset_parts,
-    folder_sha256,
+    pack_of_task,
     scoring_in,
     scoring_of,
 )
-from benchkit.boards.job import BatchGate, FromPack, FromTask, Job, JobLimits
-from benchkit.boards.job_pack import pack_of_task
+from benchkit.boards.pack import folder_sha256
 from benchkit.tasks.task import in_split, load_task, read_cases
 from tests.boards_packs import JUDGES, PackTest
 
@@ -27,7 +27,7 @@ GATED = replace(JOB, geometry="gated")
 
 
 class TheWorld(PackTest):
-    def differences(self, before: Job, now: Job, **pack: Any) -> tuple[str, ...]:
+    def differences(self, before: Job, now: Job, **pack: Any) -> str:
         """What differs in the world between two jobs; the second over a pack with other values."""
         tiny = self.tiny()
         return Dataset(dataset_parts(before, tiny), "0" * 64).differences(dataset_parts(now, replace(tiny, **pack)))
@@ -41,27 +41,27 @@ class TheWorld(PackTest):
             (replace(JOB, asks=FromPack("other", 6, 1)), 'pack: "tiny" -> "other"'),
         ):
             with self.subTest(words=words):
-                self.assertEqual((words,), self.differences(JOB, now))
+                self.assertEqual(words, self.differences(JOB, now))
         self.assertIn('geometry: "single" -> "gated"', self.differences(JOB, GATED))
 
     def test_another_version_of_the_pack_is_a_difference(self) -> None:
-        self.assertEqual(('version: "1" -> "2"',), self.differences(JOB, JOB, version="2"))
+        self.assertEqual('version: "1" -> "2"', self.differences(JOB, JOB, version="2"))
 
     def test_prices_and_limits_count_in_gated_only(self) -> None:
         for limits, words in ((JobLimits(steps=2), "prices.steps: 3 -> 2"),
                               (JobLimits(budget=1.5), "prices.budget: 4.0 -> 1.5")):
-            self.assertEqual((words,), self.differences(GATED, replace(GATED, limits=limits)))
-            self.assertEqual((), self.differences(JOB, replace(JOB, limits=limits)))
+            self.assertEqual(words, self.differences(GATED, replace(GATED, limits=limits)))
+            self.assertEqual("", self.differences(JOB, replace(JOB, limits=limits)))
         market = self.tiny().market
         assert market is not None
         dearer = replace(market, prices=replace(market.prices, prices={"hint": 3.0}))
-        self.assertEqual(("prices.prices.hint: 2.0 -> 3.0",), self.differences(GATED, GATED, market=dearer))
-        self.assertEqual((), self.differences(JOB, JOB, market=dearer))
+        self.assertEqual("prices.prices.hint: 2.0 -> 3.0", self.differences(GATED, GATED, market=dearer))
+        self.assertEqual("", self.differences(JOB, JOB, market=dearer))
 
     def test_who_answers_and_how_often_makes_no_other_questions(self) -> None:
         now = replace(JOB, systems=("m:x",), trials=9, limits=JobLimits(timeout_s=1.0), env_file="keys.env")
-        self.assertEqual((), self.differences(JOB, now))
-        self.assertEqual((), self.differences(JOB, JOB, judge_version="9"))
+        self.assertEqual("", self.differences(JOB, now))
+        self.assertEqual("", self.differences(JOB, JOB, judge_version="9"))
 
     def test_a_task_counts_with_its_cases_split_and_hard_gates(self) -> None:
         cases = in_split(read_cases(ROOT / "cases.json"), "development")
@@ -73,7 +73,7 @@ class TheWorld(PackTest):
             (FromTask("triage_task", "cases.json", split="test"), 'split: "development" -> "test"'),
             (FromTask("triage_task", "cases.json", count=3), "count: null -> 3"),
         ):
-            self.assertEqual((words,), dataset.differences(dataset_parts(replace(before, asks=asks), pack)))
+            self.assertEqual(words, dataset.differences(dataset_parts(replace(before, asks=asks), pack)))
 
     def test_the_fingerprint_covers_parts_and_questions(self) -> None:
         dataset = Dataset({"seed": 1}, "0" * 64)
@@ -84,7 +84,7 @@ class TheWorld(PackTest):
         dataset = Dataset(dataset_parts(GATED, self.tiny()), "0" * 64)
         wire = json.loads(json.dumps(dataset.to_wire()))
         self.assertEqual(dataset, dataset_of(Fields(wire)))
-        self.assertEqual((), dataset_of(Fields(wire)).differences(dataset.parts))
+        self.assertEqual("", dataset_of(Fields(wire)).differences(dataset.parts))
         wire["parts"]["seed"] = 2
         with self.assertRaises(ValueError) as caught:
             dataset_of(Fields(wire, "world"))

@@ -11,9 +11,9 @@ from benchkit.basics.clock import Clock
 from benchkit.basics.errors import Interrupted, TrialError, Unusable
 from benchkit.basics.json_text import ask_of, short_digest
 from benchkit.basics.values import JSON, Case, Cell, Failure, Message, Reply, Request, Timings, Usage
-from benchkit.boards.game import GameRules, Played, game_of, games_of, play, prompts_of
-from benchkit.boards.pack_loading import load_pack
-from benchkit.boards.playing import Timing, TracedSystem
+from benchkit.boards.game import GameRules, Played, game_of, games_of, play
+from benchkit.boards.pack import load_pack
+from benchkit.boards.playing import TracedSystem
 from benchkit.boards.solvers import baseline_solver
 from benchkit.boards.usage import bill_of
 from tests.toy_game import (
@@ -144,10 +144,10 @@ class ThePlayer(unittest.TestCase):
 
     def player(self, robot: Robot, rules: GameRules = GATED) -> TracedSystem:
         games = games_of(toy_pack(), CASES, rules)
-        return TracedSystem(robot, ROBOT, games, self.trace, Timing(Clock(self.tick, lambda: 1.8e9), 60.0))
+        return TracedSystem(robot, ROBOT, games, self.trace, Clock(self.tick, lambda: 1.8e9), 60.0)
 
     def ask(self, robot: Robot, rules: GameRules = GATED) -> Reply:
-        prompt = prompts_of(games_of(toy_pack(), CASES, rules))["toy-1"]
+        prompt = games_of(toy_pack(), CASES, rules)["toy-1"].prompt
         return self.player(robot, rules).answer(
             Request("toy-1", 2, 3, 1002, prompt.messages, prompt.schema, deadline=77.0))
 

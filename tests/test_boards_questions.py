@@ -11,11 +11,9 @@ from benchkit.basics.clock import Clock
 from benchkit.basics.errors import EnvironmentFailure, TrialError, Unusable
 from benchkit.basics.fields import Fields
 from benchkit.basics.values import JSON, Case, Reply, Request, Usage
-from benchkit.boards.exposure import leaked_terms
 from benchkit.boards.job import BatchGate, FromPack, FromTask, Job, JobLimits
 from benchkit.boards.job_pack import pack_of_task
-from benchkit.boards.pack import Pack, PackBaseline
-from benchkit.boards.pack_loading import load_pack
+from benchkit.boards.pack import Pack, PackBaseline, load_pack
 from benchkit.boards.question_gates import (
     LEAK,
     NO_ANSWER,
@@ -25,6 +23,7 @@ from benchkit.boards.question_gates import (
     GateFigures,
     figures_of,
     figures_to_wire,
+    leaked_terms,
 )
 from benchkit.boards.questions import (
     CachedRewording,

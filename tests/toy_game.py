@@ -16,9 +16,9 @@ from benchkit.basics.errors import TrialError
 from benchkit.basics.values import JSON, Case, Message, Reply, Request, TaskName, Timings, Usage
 from benchkit.boards.evaluation import NOTHING_BEFORE, Before
 from benchkit.boards.findings import Examined, examine_trials
-from benchkit.boards.game import GameRules, games_of, prompts_of
+from benchkit.boards.game import GameRules, games_of
 from benchkit.boards.pack import Handed, Pack, PackBaseline, PackMarket, PriceList, Sources, Step, Track
-from benchkit.boards.playing import Timing, TracedSystem
+from benchkit.boards.playing import TracedSystem
 from benchkit.boards.solvers import baseline_solver
 from benchkit.boards.trace_check import Verification, verify
 from benchkit.boards.trace_file import Segment, TraceWriter, segments_in, trace_damage_named_by
@@ -182,12 +182,11 @@ class Batch:
         trace = writer or self.writer()
         playing = systems or {
             "baselines:looker": baseline_solver(self.pack, "looker", self.cases, self.rules.geometry)}
-        players = {
-            name: TracedSystem(one, name, games, trace, Timing(self.clock, 60.0)) for name, one in playing.items()
-        }
+        players = {name: TracedSystem(one, name, games, trace, self.clock, 60.0) for name, one in playing.items()}
         order = Workload(
             log=self.log_path, systems=players, title=TaskName("toys", "toys", "1"), cases=self.cases,
-            prompts=prompts_of(games), split="toys", trials=trials, budget=Budget(0.0, None), timeout_s=60.0,
+            prompts={name: game.prompt for name, game in games.items()}, split="toys", trials=trials,
+            budget=Budget(0.0, None), timeout_s=60.0,
             command=Command("board.py", ("run", "toys")), selection=selection, adds_systems=True, sidecar=trace)
         log = read_log(self.log_path) if self.log_path.exists() and self.log_path.stat().st_size else None
         return record(order, log, RunContext((), 0.0, lambda text: None, None, self.clock, self.stop), unwatched)

@@ -17,9 +17,9 @@ from benchkit.basics.fields import Fields
 from benchkit.basics.json_text import indented
 from benchkit.basics.texts import file_stem, shown_line
 from benchkit.basics.values import JSON
-from benchkit.boards import fingerprints
+from benchkit.boards import job_pack
 from benchkit.boards.job import Job, job_of, job_to_wire
-from benchkit.boards.pack import Pack
+from benchkit.boards.pack import Pack, folder_sha256
 from benchkit.boards.question_gates import GateFigures, figures_of, figures_to_wire
 from benchkit.boards.questions import Questions, write_questions
 from benchkit.boards.usage import NOTHING_USED, TokenUse, tokens_in
@@ -65,8 +65,8 @@ class Batch:
     status: str
     figures: GateFigures
     kit: Kit
-    dataset: fingerprints.Dataset
-    scoring: fingerprints.Scoring
+    dataset: job_pack.Dataset
+    scoring: job_pack.Scoring
     cases_sha256: Mapping[str, str]
     systems: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict)
     usage: BatchUsage = field(default_factory=BatchUsage)
@@ -87,11 +87,11 @@ class FoundBatch:
 
 def new_batch(job: Job, pack: Pack, questions: Questions, made_at: str, gen_usage: TokenUse = NOTHING_USED) -> Batch:
     """The batch that begins with these questions, made with the texts of now: open, or blocked by the gate."""
-    kit = Kit(benchkit.VERSION, fingerprints.folder_sha256(Path(benchkit.__file__).parent), pack.sources.pack_sha256)
-    dataset = fingerprints.Dataset(fingerprints.dataset_parts(job, pack), questions.sha256)
+    kit = Kit(benchkit.VERSION, folder_sha256(Path(benchkit.__file__).parent), pack.sources.pack_sha256)
+    dataset = job_pack.Dataset(job_pack.dataset_parts(job, pack), questions.sha256)
     return Batch(
         job, made_at, BLOCKED if questions.figures.blocked else OPEN, questions.figures, kit, dataset,
-        fingerprints.scoring_of(pack), questions.cases_sha256, usage=BatchUsage(gen_usage=gen_usage))
+        job_pack.scoring_of(pack), questions.cases_sha256, usage=BatchUsage(gen_usage=gen_usage))
 
 
 def read_batch(folder: Path) -> FoundBatch:
@@ -149,7 +149,7 @@ def batch_of(value: JSON) -> Batch:
     return Batch(
         job, fields.text("made_at"), fields.one_of("status", STATUSES), figures_of(fields.inner("questions")),
         Kit(kit.text("version"), kit.text("benchkit_sha256"), kit.text("pack_sha256")),
-        fingerprints.dataset_of(fields.inner("world")), fingerprints.scoring_in(fields.inner("scoring")), cases_sha256,
+        job_pack.dataset_of(fields.inner("world")), job_pack.scoring_in(fields.inner("scoring")), cases_sha256,
         {name: systems.inner(name).mapping("settings") for name in systems.values},
         BatchUsage({name: tokens_in(by_system, name) for name in by_system.values}, tokens_in(usage, "gen_usage")))
 

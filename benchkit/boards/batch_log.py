@@ -195,9 +195,9 @@ def _check_copy(copy: FoundBatch, found: FoundBatch) -> None:
                        f"{shown_line(other.job.name, 60)}; merge batches of one job")
     differences = one.dataset.differences(other.dataset.parts)
     if not differences and one.dataset.fingerprint != other.dataset.fingerprint:
-        differences = ("cases.jsonl",)
+        differences = "cases.jsonl"
     if differences:
-        raise Unusable(f"{here} and {there} are of different worlds ({'; '.join(differences)}); merge copies of one "
+        raise Unusable(f"{here} and {there} are of different worlds ({differences}); merge copies of one "
                        "batch")
 
 

@@ -21,12 +21,11 @@ from benchkit.boards import batch as batches
 from benchkit.boards import batch_log, solvers
 from benchkit.boards.batch import FoundBatch
 from benchkit.boards.evaluation import damage_of
-from benchkit.boards.game import games_of, prompts_of
+from benchkit.boards.game import games_of
 from benchkit.boards.job import FromPack, FromTask, Job
-from benchkit.boards.job_pack import dataset_differences
-from benchkit.boards.pack import Pack
-from benchkit.boards.pack_loading import cache_folder
-from benchkit.boards.playing import Timing
+from benchkit.boards.job_pack import dataset_parts, pack_of_job
+from benchkit.boards.pack import Pack, cache_folder
+from benchkit.boards.playing import TracedSystem
 from benchkit.boards.questions import (
     CachedRewording,
     KeptQuestions,
@@ -87,7 +86,7 @@ def batch_for(wanted: Wanted, job: Job, pack: Pack, context: RunContext) -> Foun
             found = _found(wanted, job, context)
             if found is None:
                 return begun()
-    differences = dataset_differences(found.batch, job, pack)
+    differences = found.batch.dataset.differences(dataset_parts(job, pack))
     if differences:
         raise Unusable(f"{shown_path(found.folder)}: this batch was made in another world ({differences}); begin "
                        f"another one with {another_batch(wanted.command)}")
@@ -129,6 +128,16 @@ def questions_of(found: FoundBatch, accept_altered: bool = False) -> KeptQuestio
     """The questions of a batch, checked. Raises Unusable naming what was altered."""
     return read_questions(found.folder / batches.CASES, found.batch.cases_sha256,
                           found.batch.dataset.questions_sha256, accept_altered=accept_altered)
+
+
+def pack_of_batch(found: FoundBatch, folders: Sequence[Path]) -> Pack:
+    """The pack that a batch was made with. Raises Unusable where it makes another world now."""
+    pack = pack_of_job(found.batch.job, folders)
+    differences = found.batch.dataset.differences(dataset_parts(found.batch.job, pack))
+    if differences:
+        raise Unusable(f"{shown_path(found.folder)}: this batch was made in another world ({differences}); put back "
+                       "what made it, or begin another batch with python3 board.py run JOB --fresh")
+    return pack
 
 
 def tell_how_chosen(runs: Path, found: FoundBatch | None, clock: Clock, say: Callable[[str], None]) -> None:
@@ -259,9 +268,9 @@ def _accepting(found: FoundBatch, log: TrialLog | None, config: BatchRunConfig) 
     trace = batch_log.trace_path(found.folder, shard)
     if log is None or not trace.exists():
         return replace(config, accepts_damage=batch_log.has_bytes(batch_log.log_path(found.folder, shard)))
-    damage = damage_of(log, trace)
-    return replace(config, selection=replace(config.selection, lost=damage.lost),
-                   accepts_damage=bool(log.harmless or damage.is_unnamed or damage.lost))
+    is_unnamed, lost = damage_of(log, trace)
+    return replace(config, selection=replace(config.selection, lost=lost),
+                   accepts_damage=bool(log.harmless or is_unnamed or lost))
 
 
 def _check_shared_out(found: FoundBatch, shard: Shard, systems: Sequence[str], config: BatchRunConfig) -> None:
@@ -291,16 +300,18 @@ def _workload(
     games = games_of(pack, questions.cases, rules_of(job))
     trace = TraceWriter(batch_log.trace_path(found.folder, shard), context.clock.stamp,
                         accept_damage=config.accepts_damage)
-    who = solvers.solvers_of(systems, pack, games, job, context,
+    cases = tuple(game.case for game in games.values())
+    who = solvers.solvers_of(systems, pack, cases, job, context,
                              lambda name: recorded_settings(log, name, config.reruns_changed))
     # a shard runs nothing again: the others were asked as before
     again = "put back what was changed" if shard is not None else \
         f"run what changed again with {config.command.plus('--rebuild')}"
     return Workload(
         log=batch_log.log_path(found.folder, shard),
-        systems=solvers.traced_systems_of(who, games, trace, Timing(context.clock, job.limits.timeout_s)),
+        systems={name: TracedSystem(solver, name, games, trace, context.clock, job.limits.timeout_s)
+                 for name, solver in who.items()},
         title=TaskName(pack.module, pack.name, pack.version),
-        cases=tuple(game.case for game in games.values()), prompts=prompts_of(games),
+        cases=cases, prompts={name: game.prompt for name, game in games.items()},
         split=job.asks.split if isinstance(job.asks, FromTask) else QUESTIONS,
         trials=job.trials, budget=Budget(context.start, config.budget_s), timeout_s=job.limits.timeout_s,
         command=config.command, selection=config.selection, rerun_changed=config.reruns_changed,

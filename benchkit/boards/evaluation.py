@@ -24,26 +24,16 @@ from benchkit.tasks.task import case_sha256
 from benchkit.trial_log.lines import TrialLine
 from benchkit.trial_log.reader import TrialLog
 
-Keep = Callable[[ScoreRow, Track], bool]
-"""Whether what a row says of a track may stand."""
-SHORT = 16
-"""So many hex digits of a track's fingerprint stand in a row."""
-
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """Rows of an earlier evaluation by cell, and which of what they say may stand. Without rows all is judged."""
+    """Rows of an earlier evaluation by cell, and whether what one says of a track may stand."""
 
     rows: Mapping[Cell, ScoreRow] = field(default_factory=dict)
-    keep: Keep = lambda row, track: False
+    keep: Callable[[ScoreRow, Track], bool] = lambda row, track: False
 
 
 NOTHING_BEFORE = Before()
-
-
-def fingerprint_in_row(track: Track) -> str:
-    """What stands in a row for the judge of a track."""
-    return track.fingerprint[:SHORT]
 
 
 def keep_what_was_judged(row: ScoreRow, track: Track) -> bool:
@@ -53,21 +43,22 @@ def keep_what_was_judged(row: ScoreRow, track: Track) -> bool:
 
 def keep_what_is_unchanged(row: ScoreRow, track: Track) -> bool:
     """A track stands where its judge is still the same."""
-    return row.fingerprints.get(track.name) == fingerprint_in_row(track)
+    return row.fingerprints.get(track.name) == track.fingerprint[:16]
 
 
 def is_judged_as_now(row: ScoreRow, pack: Pack) -> bool:
     """Whether all that a row says is said by the judges of now."""
-    return row.judge_version == pack.judge_version and row.fingerprints == {
-        track.name: fingerprint_in_row(track) for track in pack.tracks}
+    return row.judge_version == pack.judge_version and row.fingerprints == _marks_of(pack)
+
+
+def _marks_of(pack: Pack) -> dict[str, str]:
+    return {track.name: track.fingerprint[:16] for track in pack.tracks}
 
 
 def counting_keys(log: TrialLog) -> dict[Cell, SegmentKey]:
     """Which segment belongs to the attempt that counts, of each cell that is recorded."""
-    found: dict[Cell, SegmentKey] = {}
-    for line, place in log.lines_that_count():
-        if isinstance(line, TrialLine):
-            found[line.cell] = SegmentKey(place.session, line.cell, line.attempt)
+    found = {line.cell: SegmentKey(place.session, line.cell, line.attempt)
+             for line, place in log.lines_that_count() if isinstance(line, TrialLine)}
     return {cell: key for cell, key in found.items() if log.is_recorded(cell)}
 
 
@@ -78,7 +69,7 @@ class Judging:
         self._log, self._pack, self._before = log, pack, before
         self._cases = {case.id: case for case in cases}
         self._sha256 = {case.id: case_sha256(case) for case in cases}
-        self._marks = {track.name: fingerprint_in_row(track) for track in pack.tracks}
+        self._marks = _marks_of(pack)
         self._rows: dict[Cell, ScoreRow] = {}
 
     def take(self, trial: CountedTrial) -> None:
@@ -89,6 +80,13 @@ class Judging:
     def rows(self) -> tuple[ScoreRow, ...]:
         """A row for every planned cell, in the order of the plan. Raises Unusable for a log without a plan."""
         return tuple(self._rows.get(cell) or self._unjudged(cell) for cell in cells_of(self._log.planned()))
+
+    def _unjudged(self, cell: Cell) -> ScoreRow:
+        """The row of a cell that has no trial in log and trace."""
+        log = self._log
+        error = RowError("CheckError", "what it saw and said is not in the trace") if log.is_recorded(cell) else (
+            RowError("NotRun", why_not_run(log, cell)))
+        return self._row(cell, log.attempts(cell), None, {}, error)
 
     def _row_of(self, trial: CountedTrial) -> ScoreRow:
         cell, outcome, tracks = trial.key.cell, trial.outcome, self._pack.tracks
@@ -107,14 +105,6 @@ class Judging:
         row = self._row(cell, trial.key.attempt, digest, values, None)
         marks = {} if earlier is None else {name: earlier.fingerprints[name] for name in kept}
         return replace(row, fingerprints={**row.fingerprints, **marks}) if marks else row
-
-    def _unjudged(self, cell: Cell) -> ScoreRow:
-        """The row of a cell that has no trial in log and trace."""
-        log = self._log
-        if log.is_recorded(cell):
-            return self._row(cell, log.attempts(cell), None, {}, RowError(
-                "CheckError", "what it saw and said is not in the trace"))
-        return self._row(cell, log.attempts(cell), None, {}, RowError("NotRun", why_not_run(log, cell)))
 
     def _earlier(self, trial: CountedTrial, digest: str) -> tuple[ScoreRow | None, Mapping[str, float | bool | None]]:
         """The row that was made of the same answer to the same question, and what of it may stand, by track.
@@ -140,21 +130,15 @@ class Judging:
             self._pack.judge_version, self._marks)
 
 
-@dataclass(frozen=True, slots=True)
-class TraceDamage:
-    """Whether there is damage that no session line names, and the cells whose trials were lost to any."""
+def damage_of(log: TrialLog, trace: Path) -> tuple[bool, frozenset[Cell]]:
+    """Whether a trace has damage that no session line of the log beside it names, and which trials were lost to any.
 
-    is_unnamed: bool
-    lost: frozenset[Cell]
-
-
-def damage_of(log: TrialLog, trace: Path) -> TraceDamage:
-    """What damage costs the trace beside a log. Raises Unusable for a trace that is not there or holds no events."""
+    Raises Unusable for a trace that is not there or holds no events.
+    """
     named = trace_damage_named_by(log)
     unnamed: list[FoundDamage] = []
     whole: dict[SegmentKey, bool] = {}
     whole.update((segment.key, not segment.is_cut) for segment in segments_in(trace, named, unnamed.append))
     if not unnamed and not named and all(whole.values()):
-        return TraceDamage(False, frozenset())
-    return TraceDamage(bool(unnamed), frozenset(
-        cell for cell, key in counting_keys(log).items() if not whole.get(key)))
+        return False, frozenset()
+    return bool(unnamed), frozenset(cell for cell, key in counting_keys(log).items() if not whole.get(key))

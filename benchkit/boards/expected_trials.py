@@ -40,20 +40,17 @@ class TrialLines:
             self.settings_now[line.system] = len(self.settings)
             self.settings.append(line.settings)
         elif isinstance(line, TrialLine):
-            self._take_trial(line, place.session)
-
-    def _take_trial(self, line: TrialLine, session: str) -> None:
-        expected = expected_of(line, {})
-        names = (session, line.cell.system, line.cell.case)
-        for column, name in zip((self.sessions, self.systems, self.cases), names, strict=True):
-            column.append(self.names.setdefault(name, len(self.names)))
-        self.trials.append(line.cell.trial)
-        self.attempts.append(line.attempt)
-        self.errors.append(_CODE_OF[expected.error])
-        self.settings_of.append(self.settings_now.get(line.cell.system, 0))
-        for digests, digest in ((self.requests, expected.request), (self.texts, expected.text),
-                                (self.bills, expected.bill), (self.messages, expected.message)):
-            digests.append(int(digest, 16))
+            expected = expected_of(line, {})
+            for names, name in ((self.sessions, place.session), (self.systems, line.cell.system),
+                                (self.cases, line.cell.case)):
+                names.append(self.names.setdefault(name, len(self.names)))
+            self.trials.append(line.cell.trial)
+            self.attempts.append(line.attempt)
+            self.errors.append(_CODE_OF[expected.error])
+            self.settings_of.append(self.settings_now.get(line.cell.system, 0))
+            for digests, digest in ((self.requests, expected.request), (self.texts, expected.text),
+                                    (self.bills, expected.bill), (self.messages, expected.message)):
+                digests.append(int(digest, 16))
 
 
 class ExpectedTrials:
@@ -69,22 +66,19 @@ class ExpectedTrials:
         # they say of each line the position of its cell, and the line of the attempt before, in place of two names
         self._positions, self._before = lines.cases, lines.systems
         for number in range(len(self)):
-            self._put(number, Cell(self._names[lines.systems[number]], self._names[lines.cases[number]],
-                                   lines.trials[number]))
+            cell = Cell(self._names[lines.systems[number]], self._names[lines.cases[number]], lines.trials[number])
+            before, position = self._last(cell), log.position(cell)
+            self._before[number] = _NO_LINE if before is None else before
+            self._positions[number] = _NO_LINE if position is None else position
+            if position is None:
+                self._unplanned[number], self._last_of_unplanned[cell] = cell, number
+            else:
+                self._last_in_cell.extend(repeat(_NO_LINE, position + 1 - len(self._last_in_cell)))
+                self._last_in_cell[position] = number
         del lines.trials[:]
 
     def __len__(self) -> int:
         return len(self._positions)
-
-    def _put(self, number: int, cell: Cell) -> None:
-        before, position = self._last(cell), self._log.position(cell)
-        self._before[number] = _NO_LINE if before is None else before
-        self._positions[number] = _NO_LINE if position is None else position
-        if position is None:
-            self._unplanned[number], self._last_of_unplanned[cell] = cell, number
-            return
-        self._last_in_cell.extend(repeat(_NO_LINE, position + 1 - len(self._last_in_cell)))
-        self._last_in_cell[position] = number
 
     def _last(self, cell: Cell) -> int | None:
         position = self._log.position(cell)

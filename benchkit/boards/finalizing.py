@@ -30,10 +30,9 @@ from benchkit.boards.evaluation import (
     keep_what_was_judged,
 )
 from benchkit.boards.findings import Findings, examine_trials, scoring_differences
-from benchkit.boards.fingerprints import scoring_of
 from benchkit.boards.game import games_of
 from benchkit.boards.job import FromPack, usual_file
-from benchkit.boards.job_pack import dataset_differences
+from benchkit.boards.job_pack import dataset_parts, scoring_of
 from benchkit.boards.pack import Pack
 from benchkit.boards.question_gates import Emitted, GateFigures, emission_gate, figures_to_wire, gate_figures
 from benchkit.boards.questions import KeptQuestions, make_questions, rules_of
@@ -181,7 +180,7 @@ def verified(
     """
     if found.batch.status == batches.BLOCKED:
         return tuple(f"blocked by the batch gate: {reason}" for reason in found.batch.figures.blocked), None
-    dataset = dataset_differences(found.batch, found.batch.job, pack)
+    dataset = found.batch.dataset.differences(dataset_parts(found.batch.job, pack))
     if dataset:
         return (f"it was made in another world: {dataset}",), None
     try:

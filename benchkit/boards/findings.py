@@ -16,7 +16,7 @@ from benchkit.basics.values import JSON, Case, ErrorFacts, Reply, Timings, Usage
 from benchkit.boards.batch import FoundBatch
 from benchkit.boards.evaluation import NOTHING_BEFORE, Before, Judging, is_judged_as_now
 from benchkit.boards.expected_trials import ExpectedTrials, TrialLines
-from benchkit.boards.fingerprints import scoring_of
+from benchkit.boards.job_pack import scoring_of
 from benchkit.boards.pack import Pack
 from benchkit.boards.samples import UNREADABLE, Sampling
 from benchkit.boards.scores import RowError, ScoreRow

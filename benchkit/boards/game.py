@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar, cast
+from typing import cast
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.json_text import ask_of, canonical, request_of, short_digest
 from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON, Case, Message
-from benchkit.boards.pack import Pack, PackMarket, Step, Tool, Turn
+from benchkit.boards.pack import Pack, PackMarket, Step, Turn
 from benchkit.tasks.modules import named
 from benchkit.tasks.task import Prompt, checked_prompt
 
@@ -54,7 +54,6 @@ Say = Callable[[int, Sequence[Message]], str]
 """(number of the message, from 1; the conversation so far) -> the solver's text."""
 Note = Callable[[int, str, Turn], None]
 """Told of each message that was no answer: its number, its text, and what it amounts to."""
-_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +81,23 @@ class Game:
     market: PackMarket | None
     place: str
 
+    @property
+    def for_sale(self) -> PackMarket:
+        """What the pack has for `gated`. Raises RuntimeError in `single`, where nothing is for sale."""
+        if self.market is None:
+            raise RuntimeError("nothing is for sale in this geometry")
+        return self.market
+
+    def turn(self, said: str, steps: Sequence[Step], left: float) -> Turn:
+        """What one message amounts to, with so much budget left. Raises Unusable where the pack fails."""
+        with named(f"{self.place}: turn"):
+            return self.for_sale.turn(self.case, said, tuple(steps), left)
+
+    def reply(self, turn: Turn, left: float, steps_left: int) -> str:
+        """The message that follows what was no answer. Raises Unusable where the pack fails."""
+        with named(f"{self.place}: reply"):
+            return self.for_sale.reply(turn, left, steps_left)
+
 
 @dataclass(frozen=True, slots=True)
 class Played:
@@ -102,28 +118,24 @@ def game_of(pack: Pack, case: Case, rules: GameRules) -> Game:
         raise Unusable(f"pack {pack.module}: its questions cannot be asked in {rules.geometry}; they can be in "
                        f"{' and '.join(pack.geometries)}")
     payload = _json(place, "payload", lambda: pack.payload(case, rules.geometry))
-    if rules.geometry == "single" or pack.market is None:
+    market = pack.market
+    if rules.geometry == "single" or market is None:
         prompt = checked_prompt(place, lambda: pack.messages(payload, None, None), lambda: pack.schema(payload))
         return Game(case, rules.geometry, PromptState(payload, prompt.schema), prompt, 0.0, 1, None, place)
-    prices = pack.market.prices
-    prices = replace(prices, budget=prices.budget if rules.budget is None else rules.budget,
-                     steps=prices.steps if rules.steps is None else rules.steps)
+    prices = market.prices.limited(rules.budget, rules.steps)
     prompt = checked_prompt(
         place, lambda: pack.messages(payload, prices.budget, prices.steps), lambda: pack.schema(payload))
-    tools = _json(place, "tools", lambda: _menu(market_of(pack).tools(case)))
+    tools = _json(place, "tools", lambda: [
+        {"name": tool.name, "says": tool.says, "price": tool.price, "kinds": list(tool.kinds),
+         "services": list(tool.services)} for tool in market.tools(case)])
     opening = PromptState(payload, prompt.schema, cast("list[JSON]", tools), prices.to_wire())
     return Game(case, rules.geometry, opening, replace(prompt, ask=opening.ask(prompt.messages)), prices.budget,
-                prices.steps, pack.market, place)
+                prices.steps, market, place)
 
 
 def games_of(pack: Pack, cases: Iterable[Case], rules: GameRules) -> dict[str, Game]:
     """The games by case id. Raises Unusable as `game_of` does."""
     return {case.id: game_of(pack, case, rules) for case in cases}
-
-
-def prompts_of(games: Mapping[str, Game]) -> dict[str, Prompt]:
-    """What the first step of each game asks, by case id: the prompts of a session."""
-    return {name: game.prompt for name, game in games.items()}
 
 
 def play(game: Game, say: Say, note: Note = lambda number, said, turn: None) -> Played:
@@ -136,17 +148,22 @@ def play(game: Game, say: Say, note: Note = lambda number, said, turn: None) -> 
     cost = 0.0
     for number in range(1, game.messages_left):
         said = say(number, tuple(talk))
-        turn = turn_of(game, said, steps, game.budget - cost)
+        turn = game.turn(said, steps, game.budget - cost)
         if turn.kind == "answer":
             return Played(said, True, tuple(steps), cost)
         note(number, said, turn)
         cost += turn.cost
-        steps.append(Step(said, turn.observations, turn.cost, turn.grounded, turn.error))
+        steps.append(step_of(said, turn))
         talk += [{"role": "assistant", "content": said},
-                 {"role": "user", "content": reply_of(game, turn, game.budget - cost, game.messages_left - number)}]
+                 {"role": "user", "content": game.reply(turn, game.budget - cost, game.messages_left - number)}]
     said = say(game.messages_left, tuple(talk))
-    return Played(said, game.market is None or turn_of(game, said, steps, game.budget - cost).kind == "answer",
+    return Played(said, game.market is None or game.turn(said, steps, game.budget - cost).kind == "answer",
                   tuple(steps), cost)
+
+
+def step_of(said: str, turn: Turn) -> Step:
+    """What a message and what it brought are to a judge."""
+    return Step(said, turn.observations, turn.cost, turn.grounded, turn.error)
 
 
 def observations_in(payload: JSON) -> tuple[Mapping[str, JSON], ...]:
@@ -155,38 +172,11 @@ def observations_in(payload: JSON) -> tuple[Mapping[str, JSON], ...]:
     return tuple(one for one in found if isinstance(one, Mapping)) if isinstance(found, list | tuple) else ()
 
 
-def market_of(source: Pack | Game) -> PackMarket:
-    """What is for sale. Raises RuntimeError in `single`, where nothing is."""
-    if source.market is None:
-        raise RuntimeError("nothing is for sale in this geometry")
-    return source.market
-
-
-def turn_of(game: Game, said: str, steps: Sequence[Step], left: float) -> Turn:
-    """What one message amounts to, with so much budget left. Raises Unusable where the pack fails."""
-    return _made(game.place, "turn", lambda: market_of(game).turn(game.case, said, tuple(steps), left))
-
-
-def reply_of(game: Game, turn: Turn, left: float, steps_left: int) -> str:
-    """The message that follows what was no answer. Raises Unusable where the pack fails."""
-    return _made(game.place, "reply", lambda: market_of(game).reply(turn, left, steps_left))
-
-
-def _menu(tools: Iterable[Tool]) -> JSON:
-    return [{"name": tool.name, "says": tool.says, "price": tool.price, "kinds": list(tool.kinds),
-             "services": list(tool.services)} for tool in tools]
-
-
 def _json(place: str, what: str, make: Callable[[], JSON]) -> JSON:
-    value = _made(place, what, make)
+    with named(f"{place}: {what}"):
+        value = make()
     try:
         canonical(value)
     except (TypeError, ValueError, RecursionError):
         raise Unusable(f"{place}: {what} gives something that is not JSON") from None
     return value
-
-
-def _made(place: str, what: str, make: Callable[[], _Made]) -> _Made:
-    """What a function of the pack gives; whatever it raises is one line for a person."""
-    with named(f"{place}: {what}"):
-        return make()

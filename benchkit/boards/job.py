@@ -4,10 +4,10 @@ A batch keeps its job as read, in the same form: one function reads both.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, TypeVar, cast
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
@@ -20,9 +20,7 @@ MOST_BYTES = 64 * 1024
 MOST_COUNT, MOST_TRIALS, MOST_STEPS, MOST_SEED = 10_000, 1_000, 100, 2**31 - 1
 LONGEST_TIMEOUT_S, LARGEST_BUDGET = 24 * 3600.0, 1e9
 DEFAULT_SPLIT = "development"
-_COMMON = ("geometry", "trials", "systems", "limits", "batch_gate", "env_file")
-_OF_A_PACK = ("pack", "count", "seed", "reword")
-_OF_A_TASK = ("task", "cases", "split", "count", "gates")
+_Default = TypeVar("_Default")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,62 +110,53 @@ def read_job(path: Path) -> Job:
 def job_of(name: str, values: JSON, place: str = "") -> Job:
     """The job with these keys. Raises ValueError naming the key that is unknown, missing or wrong."""
     keys = Fields(values, place)
-    kinds = [kind for kind in ("pack", "task") if kind in keys.values]
-    if len(kinds) != 1:
+    if ("pack" in keys) == ("task" in keys):
         raise ValueError(f"{keys.at('pack')} or {keys.at('task')} must be there, and only one of them: a job asks "
                          "the questions of a pack, or the cases of a task")
-    from_pack = kinds == ["pack"]
-    keys.has_exactly(("systems", *(("pack", "count") if from_pack else ("task", "cases"))),
-                     optional=(*_COMMON, *(_OF_A_PACK if from_pack else _OF_A_TASK)))
-    return Job(
-        name, _from_pack(keys) if from_pack else _from_task(keys), _systems(keys),
-        keys.one_of("geometry", GEOMETRIES) if "geometry" in keys.values else "single",
-        _whole(keys, "trials", 3, MOST_TRIALS), _limits(_table(keys, "limits")),
-        _batch_gate(_table(keys, "batch_gate")), _line(keys, "env_file") if "env_file" in keys.values else None)
+    needed, optional = (("pack", "count"), ("seed", "reword")) if "pack" in keys else (
+        ("task", "cases"), ("split", "count", "gates"))
+    keys.has_exactly(("systems", *needed),
+                     optional=(*optional, "geometry", "trials", "limits", "batch_gate", "env_file"))
+    asks = _from_pack(keys) if "pack" in keys else _from_task(keys)
+    systems = tuple(_system_name(keys, "systems", system) for system in keys.texts("systems"))
+    if not systems or len(set(systems)) != len(systems):
+        raise keys.wrong("systems", "a list of at least one system, none of them twice")
+    geometry = keys.one_of("geometry", GEOMETRIES) if "geometry" in keys else "single"
+    trials = _whole(keys, "trials", 3, MOST_TRIALS)
+    limits = _table(keys, "limits", ("timeout_s", "steps", "budget"))
+    own_limits = JobLimits(_number(limits, "timeout_s", 120.0, LONGEST_TIMEOUT_S),
+                           _whole(limits, "steps", None, MOST_STEPS), _number(limits, "budget", None, LARGEST_BUDGET))
+    gate, usual = _table(keys, "batch_gate", ("least_questions", "most_one_answer", "most_blind_score")), BatchGate()
+    own_gate = BatchGate(_whole(gate, "least_questions", usual.least_questions, MOST_COUNT),
+                         _number(gate, "most_one_answer", usual.most_one_answer, 1.0),
+                         _number(gate, "most_blind_score", usual.most_blind_score, 1.0))
+    return Job(name, asks, systems, geometry, trials, own_limits, own_gate, _line(keys, "env_file", None))
 
 
 def job_to_wire(job: Job) -> dict[str, JSON]:
     """The keys of a job, defaults filled in; what is None is left out, as TOML has no word for it."""
-    asks = job.asks
-    kind: Mapping[str, JSON] = (
-        {"pack": asks.pack, "count": asks.count, "seed": asks.seed, "reword": asks.reword}
-        if isinstance(asks, FromPack) else
-        {"task": asks.task, "cases": asks.cases, "split": asks.split, "count": asks.count,
-         "gates": list(asks.gates)})
-    gate, limits = job.batch_gate, job.limits
     return _without_none({
-        **kind, "geometry": job.geometry, "trials": job.trials, "systems": list(job.systems),
-        "limits": _without_none({"timeout_s": limits.timeout_s, "steps": limits.steps, "budget": limits.budget}),
-        "batch_gate": {"least_questions": gate.least_questions, "most_one_answer": gate.most_one_answer,
-                       "most_blind_score": gate.most_blind_score},
-        "env_file": job.env_file})
+        **asdict(job.asks), "geometry": job.geometry, "trials": job.trials, "systems": job.systems,
+        "limits": asdict(job.limits), "batch_gate": asdict(job.batch_gate), "env_file": job.env_file})
 
 
-def _without_none(values: Mapping[str, JSON]) -> dict[str, JSON]:
-    return {name: value for name, value in values.items() if value is not None}
+def _without_none(values: dict[str, Any]) -> dict[str, JSON]:
+    return {name: _without_none(one) if isinstance(one, dict) else list(one) if isinstance(one, tuple) else one
+            for name, one in values.items() if one is not None}
 
 
 def _from_pack(keys: Fields) -> FromPack:
     return FromPack(
-        _line(keys, "pack"), _whole(keys, "count", None, MOST_COUNT),
-        _whole(keys, "seed", 1, MOST_SEED, least=0), _system_name(keys, "reword", keys.text("reword"))
-        if "reword" in keys.values else None)
+        _line(keys, "pack", ""), _whole(keys, "count", 0, MOST_COUNT), _whole(keys, "seed", 1, MOST_SEED, least=0),
+        _system_name(keys, "reword", keys.text("reword")) if "reword" in keys else None)
 
 
 def _from_task(keys: Fields) -> FromTask:
-    gates = keys.texts("gates") if "gates" in keys.values else ()
+    gates = keys.texts("gates") if "gates" in keys else ()
     if len(set(gates)) != len(gates):
         raise keys.wrong("gates", "a list in which no check stands twice")
-    return FromTask(
-        _line(keys, "task"), _line(keys, "cases"), _line(keys, "split") if "split" in keys.values else DEFAULT_SPLIT,
-        _whole(keys, "count", None, MOST_COUNT) if "count" in keys.values else None, gates)
-
-
-def _systems(keys: Fields) -> tuple[str, ...]:
-    names = tuple(_system_name(keys, "systems", name) for name in keys.texts("systems"))
-    if not names or len(set(names)) != len(names):
-        raise keys.wrong("systems", "a list of at least one system, none of them twice")
-    return names
+    return FromTask(_line(keys, "task", ""), _line(keys, "cases", ""), _line(keys, "split", DEFAULT_SPLIT),
+                    _whole(keys, "count", None, MOST_COUNT), gates)
 
 
 def _system_name(keys: Fields, key: str, name: str) -> str:
@@ -178,37 +167,25 @@ def _system_name(keys: Fields, key: str, name: str) -> str:
     return name
 
 
-def _limits(keys: Fields) -> JobLimits:
-    keys.has_exactly((), optional=("timeout_s", "steps", "budget"))
-    return JobLimits(
-        _number(keys, "timeout_s", 120.0, LONGEST_TIMEOUT_S),
-        _whole(keys, "steps", None, MOST_STEPS) if "steps" in keys.values else None,
-        _number(keys, "budget", None, LARGEST_BUDGET) if "budget" in keys.values else None)
+def _table(keys: Fields, name: str, known: Sequence[str]) -> Fields:
+    table = keys.inner(name) if name in keys else Fields({}, keys.at(name))
+    table.has_exactly((), optional=known)
+    return table
 
 
-def _batch_gate(keys: Fields) -> BatchGate:
-    normal = BatchGate()
-    keys.has_exactly((), optional=("least_questions", "most_one_answer", "most_blind_score"))
-    return BatchGate(
-        _whole(keys, "least_questions", normal.least_questions, MOST_COUNT),
-        _number(keys, "most_one_answer", normal.most_one_answer, 1.0),
-        _number(keys, "most_blind_score", normal.most_blind_score, 1.0))
-
-
-def _table(keys: Fields, name: str) -> Fields:
-    return keys.inner(name) if name in keys.values else Fields({}, keys.at(name))
-
-
-def _line(keys: Fields, name: str) -> str:
+def _line(keys: Fields, name: str, default: _Default) -> str | _Default:
+    """A text of one line; where the key is missing the default."""
+    if name not in keys:
+        return default
     text = keys.text(name)
     if not text or shown_line(text, 300) != text:
         raise keys.wrong(name, "a text of one line")
     return text
 
 
-def _whole(keys: Fields, name: str, default: int | None, most: int, least: int = 1) -> int:
-    """A whole number from `least` to `most`; where the key is missing the default, if there is one."""
-    if name not in keys.values and default is not None:
+def _whole(keys: Fields, name: str, default: _Default, most: int, least: int = 1) -> int | _Default:
+    """A whole number from `least` to `most`; where the key is missing the default."""
+    if name not in keys:
         return default
     number = keys.integer(name, least)
     if number > most:
@@ -216,9 +193,9 @@ def _whole(keys: Fields, name: str, default: int | None, most: int, least: int =
     return number
 
 
-def _number(keys: Fields, name: str, default: float | None, most: float) -> float:
-    """A number above 0 and at most `most`; where the key is missing the default, if there is one."""
-    if name not in keys.values and default is not None:
+def _number(keys: Fields, name: str, default: _Default, most: float) -> float | _Default:
+    """A number above 0 and at most `most`; where the key is missing the default."""
+    if name not in keys:
         return default
     value = keys.json(name)
     is_number = isinstance(value, int | float) and type(value) is not bool

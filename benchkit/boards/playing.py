@@ -31,19 +31,17 @@ class Trace(Protocol):
         """Something happened. Raises EnvironmentFailure when it cannot be kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """The clock, and the seconds that each single request of a game may take."""
-
-    clock: Clock
-    timeout_s: float
-
-
 class TracedSystem:
-    """A system at the games of a batch. `name` is what the job calls the system, `games` are by case id."""
+    """A system at the games of a batch. `name` is what the job calls the system, `games` are by case id.
 
-    def __init__(self, system: System, name: str, games: Mapping[str, Game], trace: Trace, timing: Timing) -> None:
-        self._system, self._name, self._games, self._trace, self._timing = system, name, games, trace, timing
+    Each single request of a game may take `timeout_s`.
+    """
+
+    def __init__(
+        self, system: System, name: str, games: Mapping[str, Game], trace: Trace, clock: Clock, timeout_s: float,
+    ) -> None:
+        self._system, self._name, self._games, self._trace = system, name, games, trace
+        self._clock, self._timeout_s = clock, timeout_s
 
     def open(self) -> Mapping[str, JSON]:
         """Open the system that plays."""
@@ -69,8 +67,10 @@ class TracedSystem:
         """
         game = self._games[request.case]
         self._trace.start(Cell(self._name, request.case, request.trial), request.attempt, game.geometry)
-        trial = _Trial(game, request, self._system, self._trace, self._timing)
-        trial.begin()
+        opening = game.opening
+        self._trace.emit(0, START, {"seed": request.seed, "payload": opening.payload, "schema": opening.schema,
+                                    "tools": opening.tools, "prices": opening.prices})
+        trial = _Trial(game, request, self._system, self._trace, self._clock, self._timeout_s)
         try:
             played = play(game, trial.say, trial.note)
         except TrialError as error:
@@ -87,24 +87,25 @@ class _Trial:
     request: Request
     system: System
     trace: Trace
-    timing: Timing
+    clock: Clock
+    timeout_s: float
     step: int = 0
     known: int = 0
     cost: float = 0.0
     replies: list[Reply] = field(default_factory=list)
 
-    def begin(self) -> None:
-        opening = self.game.opening
-        self.trace.emit(0, START, {
-            "seed": self.request.seed, "payload": opening.payload, "schema": opening.schema,
-            "tools": opening.tools, "prices": opening.prices})
-
     def say(self, number: int, talk: Sequence[Message]) -> str:
         """One step: show what is new, ask, and keep the answer. Raises TrialError, with all that had come kept."""
         self.step = number
         for message in talk[self.known:]:
-            self._show(message)
-        asked = replace(self.request, messages=talk, deadline=self._deadline())
+            if message["role"] == "assistant":
+                # an example that stands in the prompt: no answer to anything, yet seen
+                self.trace.emit(number, MESSAGE, message_data(Reply(message["content"], None), None))
+            else:
+                kind = SYSTEM if message["role"] == "system" else USER
+                self.trace.emit(number, kind, {"text": message["content"]})
+        deadline = self.request.deadline if number == 1 else self.clock.monotonic() + self.timeout_s
+        asked = replace(self.request, messages=talk, deadline=deadline)
         bound = self.game.opening.request(asked.messages, self.system.settings(), asked.seed)
         reply = self._ask(asked, bound)
         self.trace.emit(number, MESSAGE, message_data(reply, bound))
@@ -135,7 +136,7 @@ class _Trial:
         error.latency_s, error.retries, error.waited_s = bill.latency_s, bill.retries, bill.waited_s
 
     def _ask(self, asked: Request, bound: str) -> Reply:
-        start = self.timing.clock.monotonic()
+        start = self.clock.monotonic()
         try:
             reply = answered(self.system, asked)
         except TrialError as error:
@@ -143,7 +144,7 @@ class _Trial:
             last = Failure(facts, error.latency_s, error.retries, error.waited_s)
             self._keep_attempts((*error.retried, last), bound)
             raise
-        elapsed = self.timing.clock.monotonic() - start
+        elapsed = self.clock.monotonic() - start
         self._keep_attempts(reply.retried, bound)
         return replace(reply, latency_s=elapsed if reply.latency_s is None else reply.latency_s, retried=())
 
@@ -152,18 +153,6 @@ class _Trial:
             self.trace.emit(self.step, ATTEMPT, {
                 "text": one.error.partial, "request": bound, "error": one.error.type, "message": one.error.message,
                 "latency_s": rounded(one.latency_s), "retries": one.retries, "waited_s": rounded(one.waited_s)})
-
-    def _show(self, message: Message) -> None:
-        if message["role"] == "assistant":
-            # an example that stands in the prompt: no answer to anything, yet seen
-            self.trace.emit(self.step, MESSAGE, message_data(Reply(message["content"], None), None))
-        else:
-            kind = SYSTEM if message["role"] == "system" else USER
-            self.trace.emit(self.step, kind, {"text": message["content"]})
-
-    def _deadline(self) -> float:
-        is_first = self.step == 1
-        return self.request.deadline if is_first else self.timing.clock.monotonic() + self.timing.timeout_s
 
     def _close(self, ended: str) -> None:
         self.trace.emit(self.step, END, {"ended": ended, "messages": len(self.replies), "cost": self.cost})

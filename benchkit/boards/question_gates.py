@@ -1,25 +1,25 @@
-"""The gates that questions pass before anybody is asked: one for each question, and one for the batch.
+"""The gates that questions pass before anybody is asked: one for each question, and one for the batch. Pure.
 
-The emission gate drops a question that leaks its truth, has no answer, or repeats another. The batch gate blocks a
-batch with too few questions left, with too many of one answer, or that a baseline which does not see the truth
-already solves. Pure.
+The emission gate drops a question that has no answer, repeats another, or shows its truth or the future to a solver,
+be it in what is bought: the whole menu is. The batch gate blocks a batch with too few questions left, with too many
+of one answer, or that a baseline which does not see the truth already solves.
 """
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import cast
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, cast
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
-from benchkit.basics.json_text import digest
+from benchkit.basics.json_text import canonical, digest
 from benchkit.basics.texts import are, as_given, count_of, percent, shown_line
 from benchkit.basics.values import JSON, Case, Message
-from benchkit.boards.exposure import leaked_terms, of_pack, sold_in, text_of, untimely, untimely_payload
-from benchkit.boards.game import Game, GameRules, game_of, play
+from benchkit.boards.game import Game, GameRules, game_of, observations_in, play, step_of
 from benchkit.boards.job import BatchGate
-from benchkit.boards.pack import Pack, PackBaseline
+from benchkit.boards.pack import Pack, PackBaseline, Step, Tool, Turn
 from benchkit.boards.scores import Scores, UnjudgedError, scores_of
 from benchkit.statistics.estimators import figure
 from benchkit.statistics.intervals import headline
@@ -77,71 +77,156 @@ def emission_gate(pack: Pack, cases: Sequence[Case], rules: GameRules) -> Emitte
     payloads: dict[str, str] = {}
     asks: dict[str, str] = {}
     for case in cases:
-        wrong = next(_wrong_by_itself(pack, case), None)
-        if wrong is None:
+        with _of(pack, case, "problems"):
+            problems = list(pack.problems(case))
+        answer: object = None if problems else right_word(pack, case)
+        if problems:
+            dropped.append(Dropped(case.id, PROBLEM, shown_line(str(problems[0]))))
+        elif not isinstance(answer, str) or not answer:
+            dropped.append(Dropped(case.id, NO_ANSWER, "it has no answer"))
+        else:
             game = game_of(pack, case, rules)
             wrong = next(_wrong_as_shown(pack, game, payloads, asks), None)
-            if wrong is None:
+            if wrong is not None:
+                dropped.append(Dropped(case.id, *wrong))
+            else:
                 games.append(game)
                 payloads[digest(game.opening.payload)] = asks[game.prompt.ask] = case.id
-        if wrong is not None:
-            dropped.append(wrong)
     return Emitted(tuple(games), tuple(dropped))
-
-
-def right_word(pack: Pack, case: Case) -> str:
-    """The answer of a case in one word. Raises Unusable where the pack has none."""
-    return of_pack(pack, case, "answer_key", lambda: pack.answer_key(case))
-
-
-def gate_figures(pack: Pack, emitted: Emitted, gate: BatchGate) -> GateFigures:
-    """The figures of a batch and the verdict on it. Raises Unusable where a baseline or a judge fails."""
-    answers = dict(Counter(pack.answer_key(game.case) for game in emitted.games).most_common())
-    blind = {one.name: _blind_score(pack, one, emitted.games) for one in pack.blind_baselines} if answers else {}
-    kept = len(emitted.games)
-    figures = GateFigures(kept + len(emitted.dropped), kept, emitted.dropped, answers, blind)
-    return GateFigures(figures.made, kept, emitted.dropped, answers, blind, tuple(_reasons_to_block(figures, gate)))
-
-
-def _wrong_by_itself(pack: Pack, case: Case) -> Iterator[Dropped]:
-    problems = of_pack(pack, case, "problems", lambda: list(pack.problems(case)))
-    answer = None if problems else right_word(pack, case)
-    yield from (Dropped(case.id, PROBLEM, shown_line(str(problem))) for problem in problems)
-    if not isinstance(answer, str) or not answer:
-        yield Dropped(case.id, NO_ANSWER, "it has no answer")
 
 
 def _wrong_as_shown(
     pack: Pack, game: Game, payloads: Mapping[str, str], asks: Mapping[str, str],
-) -> Iterator[Dropped]:
-    case = game.case.id
-    untimely_ones = untimely_payload(game.opening.payload) if pack.is_timed else ()
-    yield from (Dropped(case, PROBLEM, what) for what in untimely_ones)
-    for term in leaked_terms(pack, game.case, _shown(game)):
-        yield Dropped(case, LEAK, f"a solver is shown {shown_line(term, 100)!r}")
-    if game.market is not None:
-        yield from _wrong_for_sale(pack, game)
-    payload = digest(game.opening.payload)
-    if payload in payloads:
-        yield Dropped(case, REPEAT, f"its payload is that of {payloads[payload]}")
-    if game.prompt.ask in asks:
-        yield Dropped(case, REPEAT, f"it asks what {asks[game.prompt.ask]} asks")
-
-
-def _wrong_for_sale(pack: Pack, game: Game) -> Iterator[Dropped]:
-    """What must not be shown, and can be bought."""
-    for sold in sold_in(game):
-        item = shown_line(sold.item, 60)
-        yield from (Dropped(game.case.id, PROBLEM, f"{what}, for who buys {item}")
-                    for what in untimely(sold.turn.observations))
-        for term in leaked_terms(pack, game.case, text_of([*sold.turn.observations, *sold.told])):
-            yield Dropped(game.case.id, LEAK, f"a solver that buys {item} is shown {shown_line(term, 100)!r}")
-
-
-def _shown(game: Game) -> str:
-    """All that a solver is handed at the start."""
+) -> Iterator[tuple[str, str]]:
+    """(reason, in words) why what a solver is shown, or can buy, must not be asked."""
     opening = game.opening
-    return text_of([opening.payload, list(game.prompt.messages), opening.schema, list(opening.tools or ())])
+    if pack.is_timed:
+        if not isinstance(opening.payload, Mapping) or opening.payload.get("now") in (None, ""):
+            yield PROBLEM, "the payload does not say when now is"
+        yield from ((PROBLEM, what) for what in untimely(observations_in(opening.payload)))
+    shown = text_of([opening.payload, list(game.prompt.messages), opening.schema, list(opening.tools or ())])
+    for term in leaked_terms(pack, game.case, shown):
+        yield LEAK, f"a solver is shown {shown_line(term, 100)!r}"
+    for sold, turn, told in _sold_in(game):
+        item = shown_line(sold, 60)
+        yield from ((PROBLEM, f"{what}, for who buys {item}") for what in untimely(turn.observations))
+        for term in leaked_terms(pack, game.case, text_of([*turn.observations, *told])):
+            yield LEAK, f"a solver that buys {item} is shown {shown_line(term, 100)!r}"
+    payload = digest(opening.payload)
+    if payload in payloads:
+        yield REPEAT, f"its payload is that of {payloads[payload]}"
+    if game.prompt.ask in asks:
+        yield REPEAT, f"it asks what {asks[game.prompt.ask]} asks"
+
+
+def _sold_in(game: Game) -> Iterator[tuple[str, Turn, Sequence[str]]]:
+    """Every item bought one after another, with the whole budget each time, again and again while something is new:
+    (what was asked for, in words; what it amounts to; what the solver is told).
+
+    Each is bought as often as the messages and the budget allow for it alone. A message that buys nothing comes first.
+    Raises Unusable where the pack fails, or no message that is known buys an item.
+    """
+    if game.messages_left < 2:
+        return  # the only message is the answer
+    steps = [Step(None, observations_in(game.opening.payload))]
+
+    def sold(said: str) -> tuple[Turn, Sequence[str]]:
+        turn = game.turn(said, steps, game.budget)
+        left = max(0.0, game.budget - turn.cost)
+        return turn, () if turn.kind == "answer" else [
+            game.reply(turn, left, steps_left) for steps_left in (game.messages_left - 1, 1)]
+
+    yield "a message that buys nothing", *sold("")
+    items = list(_items(game, steps))
+    seen: set[str] = set()
+    for times in range(1, game.messages_left):
+        before = len(seen)
+        for item, said, price in items:
+            if times == 1 or times * price <= game.budget:
+                turn, told = sold(said)
+                yield item, turn, told
+                steps.append(step_of(said, turn))
+                seen.update(map(canonical, turn.observations))
+        if len(seen) == before:
+            return
+
+
+def _items(game: Game, steps: Sequence[Step]) -> Iterator[tuple[str, str, float]]:
+    """(item in words, the message that buys it, its price) of all that is on the menu."""
+    for tool in game.for_sale.tools(game.case):
+        for service in tool.services or (None,):
+            item = tool.name if service is None else f"{tool.name} of {service}"
+            said = next((said for said in _messages(game, tool, service)
+                         if game.turn(said, steps, game.budget).kind not in ("unreadable", "answer")), None)
+            if said is None:
+                raise Unusable(f"{game.place}: no message that is known buys {shown_line(item, 80)}, so it cannot be "
+                               "looked at for the truth; give the pack a function purchase(tool, service) that says it")
+            yield item, said, tool.price
+
+
+def _messages(game: Game, tool: Tool, service: str | None) -> tuple[str, ...]:
+    """What a solver may say to buy it: what the pack says, or else the usual forms."""
+    if game.for_sale.purchase is not None:
+        return (game.for_sale.purchase(tool, service),)
+    words = tool.name if service is None else f"{tool.name} {service}"
+    call = {"buy": tool.name} if service is None else {"buy": tool.name, "service": service}
+    return canonical(call), words, f"buy {words}"
+
+
+def _of(pack: Pack, case: Case, what: str) -> AbstractContextManager[None]:
+    """Whatever a function of the pack raises is an Unusable that names pack, case and function."""
+    return named(f"pack {pack.module}, case {shown_line(case.id, 80)}: {what}")
+
+
+def right_word(pack: Pack, case: Case) -> str:
+    """The answer of a case in one word. Raises Unusable where the pack has none."""
+    with _of(pack, case, "answer_key"):
+        return pack.answer_key(case)
+
+
+def leaked_terms(pack: Pack, case: Case, text: str) -> tuple[str, ...]:
+    """The truth terms of a case that stand in a text, however cased."""
+    folded = text.casefold()
+    with _of(pack, case, "truth_terms"):
+        terms = pack.truth_terms(case)
+    return tuple(term for term in terms if term.casefold() in folded)
+
+
+def text_of(value: JSON) -> str:
+    """All that a value says: as JSON, in which a term can span names and values, and each text as it is read."""
+    return "\n".join([canonical(value), *_texts_in(value)])
+
+
+def _texts_in(value: JSON) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield name
+            yield from _texts_in(inner)
+    elif isinstance(value, Sequence):
+        for inner in value:
+            yield from _texts_in(inner)
+
+
+def untimely(observations: Sequence[Mapping[str, JSON]]) -> Iterator[str]:
+    """Which observations are later than now, or do not say when they were made."""
+    for one in observations:
+        minute, name = one.get("minute"), shown_line(str(one.get("id", "an observation")), 40)
+        if isinstance(minute, bool) or not isinstance(minute, int | float):
+            yield f"{name} has no time: its minute is no number"
+        elif minute > 0:
+            yield f"{name} is {minute:g} minutes later than now"
+
+
+def gate_figures(pack: Pack, emitted: Emitted, gate: BatchGate) -> GateFigures:
+    """The figures of a batch and the verdict on it. Raises Unusable where a baseline or a judge fails."""
+    kept = len(emitted.games)
+    answers = dict(Counter(pack.answer_key(game.case) for game in emitted.games).most_common())
+    blind = {one.name: _blind_score(pack, one, emitted.games) for one in pack.baselines.values()
+             if answers and not one.sees_truth}
+    figures = GateFigures(kept + len(emitted.dropped), kept, emitted.dropped, answers, blind)
+    return replace(figures, blocked=tuple(_reasons_to_block(figures, gate)))
 
 
 def _reasons_to_block(figures: GateFigures, gate: BatchGate) -> Iterator[str]:
@@ -183,14 +268,9 @@ def _scores(pack: Pack, baseline: PackBaseline, game: Game) -> Scores:
         raise Unusable(f"{place} cannot be judged: {error}") from error
 
 
-# ------------------------------------------------------------------------------------------------- wire
-
-def figures_to_wire(figures: GateFigures) -> dict[str, JSON]:
+def figures_to_wire(figures: GateFigures) -> dict[str, Any]:
     """The figures as they stand in batch.json."""
-    return {
-        "made": figures.made, "kept": figures.kept,
-        "dropped": [{"case": one.case, "reason": one.reason, "detail": one.detail} for one in figures.dropped],
-        "answers": dict(figures.answers), "blind": dict(figures.blind), "blocked": list(figures.blocked)}
+    return asdict(figures) | {"dropped": list(map(asdict, figures.dropped)), "blocked": list(figures.blocked)}
 
 
 def figures_of(fields: Fields) -> GateFigures:

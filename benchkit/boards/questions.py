@@ -1,16 +1,12 @@
 """The questions of a batch: made once, kept in cases.jsonl with their truth, and checked on every read.
 
-The answers of a model that rewords them are kept beside the pack, so that the same questions can be made again.
-
-packs/<pack>/_llm_cache/<64 hex of {system, prompt}>.txt holds one answer, as received. The questions of a batch are
-kept apart, in its cases.jsonl.
-
 One canonical line a question: {"expected", "id", "input", "sha256", "split", "tags"}; `sha256` is over {id, input,
-expected, tags}.
+expected, tags}. The answers of a model that rewords questions are kept as received beside the pack, so that the same
+questions can be made again: packs/<pack>/_llm_cache/<64 hex of {system, prompt}>.txt.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -36,9 +32,9 @@ if TYPE_CHECKING:
     from benchkit.basics.clock import Clock
     from benchkit.systems.system import System
 
-
-MOST_BYTES = 1024 * 1024
+MOST_BYTES, MOST_FILE_BYTES = 2**20, 256 * 2**20
 SEED = 1000
+_MEND = "put the file back as it was, or make it again: python3 board.py run JOB --rebuild"
 Ask = Callable[[str], Reply]
 
 
@@ -56,34 +52,31 @@ class CachedRewording:
 
     def __call__(self, prompt: str) -> str:
         """The answer to a prompt. Raises EnvironmentFailure if nobody is there to give it, Unusable for a bad file."""
-        path = self._folder / f"{digest({'system': self._system, 'prompt': prompt})}.txt"
         if prompt not in self._said:
-            is_kept = path.exists() and not self._regenerate
-            self._said[prompt] = _kept(path) if is_kept else self._asked(prompt, path)
+            path = self._folder / f"{digest({'system': self._system, 'prompt': prompt})}.txt"
+            if self._regenerate or not path.exists():
+                self._said[prompt] = self._asked(prompt, path)
+            else:
+                try:
+                    self._said[prompt] = read_whole(path, MOST_BYTES).decode("utf-8")
+                except UnicodeDecodeError as error:
+                    raise Unusable(f"{shown_path(path)}: it is not UTF-8 at byte {error.start}; delete it, or ask "
+                                   "again with --regen") from None
         return self._said[prompt]
 
     def _asked(self, prompt: str, path: Path) -> str:
+        system = shown_line(self._system, 80)
         if self._ask is None:
-            raise EnvironmentFailure(f"{shown_path(self._folder)} has no answer of {shown_line(self._system, 80)} to "
+            raise EnvironmentFailure(f"{shown_path(self._folder)} has no answer of {system} to "
                                      f"{shown_line(prompt, 60)!r}; run once without --offline")
         reply = self._ask(prompt)
         self.used += tokens_of([reply])
         try:
             write_whole(path, [reply.output.encode("utf-8")])
         except UnicodeEncodeError:
-            raise EnvironmentFailure(
-                f"{shown_line(self._system, 80)} was to reword the questions, and gave a text with a "
-                "lone surrogate, which no file can hold"
-            ) from None
+            raise EnvironmentFailure(f"{system} was to reword the questions, and gave a text with a lone surrogate, "
+                                     "which no file can hold") from None
         return reply.output
-
-
-def _kept(path: Path) -> str:
-    try:
-        return read_whole(path, MOST_BYTES).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise Unusable(f"{shown_path(path)}: it is not UTF-8 at byte {error.start}; delete it, or ask again with "
-                       "--regen") from None
 
 
 class Rewording:
@@ -110,11 +103,6 @@ class Rewording:
     def close(self) -> None:
         """Let go of the system."""
         self._system.close()
-
-
-MOST_FILE_BYTES = 256 * 1024 * 1024
-_MEND = "put the file back as it was, or make it again: python3 board.py run JOB --rebuild"
-_FIELDS = ("id", "split", "input", "expected", "tags", "sha256")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,19 +143,15 @@ def rules_of(job: Job) -> GameRules:
 
 def make_questions(job: Job, pack: Pack, reword: Reword | None = None) -> Questions:
     """The questions of a job, through both gates. Raises Unusable where the pack fails."""
-    emitted = emission_gate(pack, _built(job, pack, reword), rules_of(job))
-    return Questions(tuple(game.case for game in emitted.games), gate_figures(pack, emitted, job.batch_gate))
-
-
-def _built(job: Job, pack: Pack, reword: Reword | None) -> Sequence[Case]:
     asks = job.asks
-    seed = asks.seed if isinstance(asks, FromPack) else 0
     place = f"pack {pack.module}: build"
     with named(place):
-        cases = tuple(pack.build(seed, MOST_COUNT if asks.count is None else asks.count, reword))
-    kept = tuple(_as_kept(f"{place}, question {number}", case) for number, case in enumerate(cases, 1))
-    _check_ids(place, kept)
-    return kept
+        built = tuple(pack.build(asks.seed if isinstance(asks, FromPack) else 0,
+                                 MOST_COUNT if asks.count is None else asks.count, reword))
+    cases = tuple(_as_kept(f"{place}, question {number}", case) for number, case in enumerate(built, 1))
+    _check_ids(place, cases)
+    emitted = emission_gate(pack, cases, rules_of(job))
+    return Questions(tuple(game.case for game in emitted.games), gate_figures(pack, emitted, job.batch_gate))
 
 
 def _as_kept(place: str, case: object) -> Case:
@@ -177,18 +161,15 @@ def _as_kept(place: str, case: object) -> Case:
     if unseen := unseen_in(case.id):
         raise Unusable(f"{place} ({case.id}): its id holds {unseen}, which nobody sees; leave it out")
     try:
-        back, _ = _case_of(json_text.parse(line_of(case)))
+        return _case_of(json_text.parse(line_of(case)))[0]
     except (TypeError, ValueError, RecursionError) as error:
         raise Unusable(f"{place} ({case.id}) is not JSON that can be kept: {shown_line(str(error))}") from None
-    return back
 
 
 def line_of(case: Case) -> bytes:
     r"""The line of a case, "\n" included. Raises TypeError or ValueError for what JSON cannot say."""
-    fields: dict[str, JSON] = {
-        "id": case.id, "split": case.split, "input": case.input, "expected": case.expected, "tags": list(case.tags),
-        "sha256": case_sha256(case)}
-    return canonical(fields).encode("ascii") + b"\n"
+    return canonical({"id": case.id, "split": case.split, "input": case.input, "expected": case.expected,
+                      "tags": list(case.tags), "sha256": case_sha256(case)}).encode("ascii") + b"\n"
 
 
 def write_questions(path: Path, questions: Questions) -> None:
@@ -204,41 +185,40 @@ def read_questions(
     Raises Unusable for a line that is no question, and for questions that were altered, naming them; with
     `accept_altered` these are read as they are, and named in the value.
     """
+    where = shown_path(path)
     if not path.exists():
-        raise Unusable(f"{shown_path(path)}: there is no such file; {_MEND}")
+        raise Unusable(f"{where}: there is no such file; {_MEND}")
     data = read_whole(path, MOST_FILE_BYTES)
     fault = encoding_fault(data)
     if fault:
-        raise Unusable(f"{shown_path(path)}: {fault}")
+        raise Unusable(f"{where}: {fault}")
     if data and not data.endswith(b"\n"):
-        raise Unusable(f"{shown_path(path)}: its last line is cut off; {_MEND}")
+        raise Unusable(f"{where}: its last line is cut off; {_MEND}")
     # line by line: a list of millions of empty lines takes many times the memory of the file
-    pairs = [_case_at(path, number, line.removesuffix(b"\n")) for number, line in enumerate(BytesIO(data), 1)]
+    pairs = []
+    for number, line in enumerate(BytesIO(data), 1):
+        try:
+            pairs.append(_case_of(json_text.parse(line.removesuffix(b"\n"))))
+        except ValueError as error:
+            raise Unusable(f"{where}, line {number}: {error}") from None
     cases = tuple(case for case, _ in pairs)
-    _check_ids(shown_path(path), cases)
+    _check_ids(where, cases)
     wrong = _altered(pairs, cases_sha256)
     if not wrong and sha256_hex(data) != questions_sha256:
         if sha256_hex(data.replace(b"\r\n", b"\n")) == questions_sha256:
-            raise Unusable(f"{shown_path(path)}: {CRLF}")
+            raise Unusable(f"{where}: {CRLF}")
         wrong = ("the order or the form of its lines",)
     if wrong and not accept_altered:
         what = cases_named(wrong) if wrong[0] in cases_sha256 else wrong[0]
-        raise Unusable(f"{shown_path(path)}: {what} is not as this batch was made with; {_MEND}, or report on it as it "
-                       "is with --accept-altered (the board says so)")
+        raise Unusable(f"{where}: {what} is not as this batch was made with; {_MEND}, or report on it as it is with "
+                       "--accept-altered (the board says so)")
     return KeptQuestions(cases, wrong)
-
-
-def _case_at(path: Path, number: int, line: bytes) -> tuple[Case, str]:
-    try:
-        return _case_of(json_text.parse(line))
-    except ValueError as error:
-        raise Unusable(f"{shown_path(path)}, line {number}: {error}") from None
 
 
 def _case_of(value: JSON) -> tuple[Case, str]:
     """The case of a line, and the digest that stands in it. Raises ValueError naming the field."""
     fields = Fields(value)
-    fields.has_exactly(_FIELDS)
+    fields.has_exactly(("id", "split", "input", "expected", "tags", "sha256"))
     name = fields.text("id")
     if not name or shown_line(name) != name:
         raise fields.wrong("id", "a text of one line")
@@ -246,12 +226,11 @@ def _case_of(value: JSON) -> tuple[Case, str]:
                 fields.texts("tags")), fields.text("sha256")
 
 
-def _check_ids(place: str, cases: Iterable[Case]) -> None:
-    ids = [case.id for case in cases]
-    found = first_alike(ids)
+def _check_ids(place: str, cases: Sequence[Case]) -> None:
+    found = first_alike([case.id for case in cases])
     if found is not None:
         number, _first, but_for = found
-        raise Unusable(f"{place}: the id {ids[number]} stands twice{but_for}")
+        raise Unusable(f"{place}: the id {cases[number].id} stands twice{but_for}")
 
 
 def _altered(pairs: Sequence[tuple[Case, str]], cases_sha256: Mapping[str, str]) -> tuple[str, ...]:

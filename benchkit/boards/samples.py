@@ -15,10 +15,9 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.json_text import canonical
 from benchkit.basics.texts import are, count_of, shown_line
 from benchkit.basics.values import JSON, Case, Cell, Outcome, Reply
-from benchkit.boards.exposure import leaked_terms
 from benchkit.boards.game import observations_in
 from benchkit.boards.pack import Pack
-from benchkit.boards.question_gates import right_word
+from benchkit.boards.question_gates import leaked_terms, right_word
 from benchkit.boards.scores import ScoreRow
 from benchkit.boards.trace_check import CountedTrial
 from benchkit.boards.trace_events import CALL, MESSAGE, RESULT, SYSTEM, USER, TraceEvent, opening_of

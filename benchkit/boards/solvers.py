@@ -13,10 +13,8 @@ from pathlib import Path
 from benchkit.basics.errors import EnvironmentFailure, TrialError, Unusable
 from benchkit.basics.texts import MARK, encoding_fault, shown_line
 from benchkit.basics.values import JSON, Case, Reply, Request
-from benchkit.boards.game import Game
 from benchkit.boards.job import Job
 from benchkit.boards.pack import Pack, PackBaseline
-from benchkit.boards.playing import Timing, Trace, TracedSystem
 from benchkit.disk.whole_files import read_whole, shown_path
 from benchkit.running.workload import RunContext
 from benchkit.systems.loading import is_baseline, load_system, split_name
@@ -52,10 +50,8 @@ class Secrets:
 def read_env_file(path: Path) -> Secrets:
     """The values of a file. Raises EnvironmentFailure if it is missing, Unusable with file and line."""
     if not path.exists():
-        raise EnvironmentFailure(
-            f"{shown_path(path)}: the job's env_file is not there, and a chosen system may need it; "
-            "write it (KEY=VALUE lines), or choose baselines only with --offline"
-        )
+        raise EnvironmentFailure(f"{shown_path(path)}: the job's env_file is not there, and a chosen system may need "
+                                 "it; write it (KEY=VALUE lines), or choose baselines only with --offline")
     data = read_whole(path, MOST_BYTES)
     fault = encoding_fault(data.removeprefix(MARK))
     if fault:
@@ -83,24 +79,18 @@ def parse_env(text: str) -> Secrets:
         if match is None:
             raise ValueError(f"line {number}: it is not KEY=VALUE")
         name, value = match.groups()
-        found[name] = _value(value, f"line {number}: the value of {name}")
+        place = f"line {number}: the value of {name}"
+        if value[:1] in ("'", '"'):
+            value, quote, behind = value[1:].partition(value[0])
+            if not quote or (behind.strip() and not behind.strip().startswith("#")):
+                raise ValueError(f"{place} begins with a quote and does not end with it")
+        else:
+            value = _COMMENT_BEHIND.sub("", value).strip()
+        # a key with a line break or a typographic quote in it fails in a header, far from here
+        if not all(" " <= letter <= "~" for letter in value):
+            raise ValueError(f"{place} holds something else than printable ASCII")
+        found[name] = value
     return Secrets(found)
-
-
-def _value(text: str, place: str) -> str:
-    value = _unquoted(text, place) if text[:1] in ("'", '"') else _COMMENT_BEHIND.sub("", text).strip()
-    # a key with a line break or a typographic quote in it fails in a header, far from here
-    if not all(" " <= letter <= "~" for letter in value):
-        raise ValueError(f"{place} holds something else than printable ASCII")
-    return value
-
-
-def _unquoted(text: str, place: str) -> str:
-    end = text.find(text[0], 1)
-    behind = text[end + 1:].strip()
-    if end < 0 or (behind and not behind.startswith("#")):
-        raise ValueError(f"{place} begins with a quote and does not end with it")
-    return text[1:end]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +131,6 @@ class BaselineSolver:
         """Nothing to let go of."""
 
 
-def baseline_solver(pack: Pack, name: str, cases: Iterable[Case], geometry: str) -> BaselineSolver:
-    """The pack's baseline of that name (without `baselines:`). Raises Unusable with the list."""
-    if name not in pack.baselines:
-        known = ", ".join(sorted(pack.baselines)) or "none"
-        raise Unusable(f"baselines:{shown_line(name, 60)}: pack {pack.module} has no such baseline; there are {known}")
-    return BaselineSolver(pack.baselines[name], {case.id: case for case in cases}, geometry)
-
-
 def chosen_systems(job: Job, models: str | None, offline: bool) -> tuple[str, ...]:
     """Who is to answer: those of --models, or those of the job; offline only the baselines among them.
 
@@ -186,37 +168,33 @@ def take_env_file(job: Job, systems: Iterable[str], environment: MutableMapping[
 def check_systems(names: Sequence[str], pack: Pack, job: Job, context: RunContext) -> None:
     """Raise Unusable for a system that cannot be made, before anything is begun for it."""
     for name in names:
-        _solver(name, pack, (), job, options_of(context, ()), context.folders).close()
+        solvers_of([name], pack, (), job, context, lambda name: None)[name].close()
 
 
 def solvers_of(
-    names: Sequence[str], pack: Pack, games: Mapping[str, Game], job: Job, context: RunContext,
+    names: Sequence[str], pack: Pack, cases: tuple[Case, ...], job: Job, context: RunContext,
     recorded: Callable[[str], Mapping[str, JSON] | None],
 ) -> dict[str, System]:
     """The systems of these names, made and not opened. `recorded` gives what a log holds of one. Raises Unusable."""
-    cases = tuple(game.case for game in games.values())
-    options = options_of(context, cases)
-    return {name: _solver(name, pack, cases, job, replace(options, recorded=recorded(name)), context.folders)
-            for name in names}
+    options, found = options_of(context, cases), dict[str, System]()
+    for name in names:
+        if is_baseline(name):
+            found[name] = baseline_solver(pack, name.removeprefix("baselines:"), cases, job.geometry)
+        else:
+            found[name] = load_system(name, replace(options, recorded=recorded(name)), context.folders,
+                                      named_in(job) if name in job.systems else "--models")
+    return found
 
 
-def traced_systems_of(
-    solvers: Mapping[str, System], games: Mapping[str, Game], trace: Trace, timing: Timing,
-) -> dict[str, System]:
-    """The same systems, each playing the games with every word in the trace."""
-    return {name: TracedSystem(solver, name, games, trace, timing) for name, solver in solvers.items()}
-
-
-def _solver(
-    name: str, pack: Pack, cases: tuple[Case, ...], job: Job, options: SystemOptions, folders: Sequence[Path],
-) -> System:
-    if is_baseline(name):
-        return baseline_solver(pack, name.removeprefix("baselines:"), cases, job.geometry)
-    return load_system(name, options, folders, named_in(job) if name in job.systems else "--models")
+def baseline_solver(pack: Pack, name: str, cases: Iterable[Case], geometry: str) -> BaselineSolver:
+    """The pack's baseline of that name (without `baselines:`). Raises Unusable with the list."""
+    if name not in pack.baselines:
+        known = ", ".join(sorted(pack.baselines)) or "none"
+        raise Unusable(f"baselines:{shown_line(name, 60)}: pack {pack.module} has no such baseline; there are {known}")
+    return BaselineSolver(pack.baselines[name], {case.id: case for case in cases}, geometry)
 
 
 def options_of(context: RunContext, cases: tuple[Case, ...]) -> SystemOptions:
     """What a board hands to a system."""
     return SystemOptions(
-        clock=context.clock, stop=context.stop, say=context.say, task=None, cases=cases, has_flags=False
-    )
+        clock=context.clock, stop=context.stop, say=context.say, task=None, cases=cases, has_flags=False)

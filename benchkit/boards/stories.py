@@ -22,12 +22,12 @@ from benchkit.boards import batch_log, batch_run, console, finalizing
 from benchkit.boards.batch import FoundBatch, find_batch
 from benchkit.boards.board import Board
 from benchkit.boards.board_document import screen_of, verification_blocks
-from benchkit.boards.estimate import cost_of, estimate, in_words
 from benchkit.boards.findings import Findings
 from benchkit.boards.job import Job, read_job, usual_file
-from benchkit.boards.job_pack import pack_of_batch, pack_of_job, questions_asked_for
+from benchkit.boards.job_pack import pack_of_job, questions_asked_for
 from benchkit.boards.solvers import check_systems, chosen_systems, take_env_file
 from benchkit.boards.trace_check import Verification, verify
+from benchkit.boards.usage import still_to_come
 from benchkit.disk.whole_files import shown_path
 from benchkit.render.as_text import TextRenderer
 from benchkit.render.document import Document
@@ -178,7 +178,7 @@ def merge_shards(typed: BoardCommand) -> bool:
     found, *copies = (find_batch(RUNS, name) for name in (typed.options.batch, *typed.options.copies))
     batch_run.refuse_blocked(found)
     batch_run.refuse_published(found)
-    pack, questions = pack_of_batch(found, typed.run.folders), batch_run.questions_of(found)
+    pack, questions = batch_run.pack_of_batch(found, typed.run.folders), batch_run.questions_of(found)
     merged = batch_log.merge_batches(found, copies)
     missing = f"; no log of shard {names_of(map(str, merged.missing))}" if merged.missing else ""
     typed.lines([f"{shown_path(found.folder)}: {merged.recorded} of {merged.planned} "
@@ -197,7 +197,7 @@ def draw_again(typed: BoardCommand) -> bool:
     if options.batch is None:
         batch_run.tell_how_chosen(RUNS, found, context.clock, context.say)
     batch_run.refuse_blocked(found)
-    pack = pack_of_batch(found, context.folders)
+    pack = batch_run.pack_of_batch(found, context.folders)
     is_closed, findings = found.batch.status == batches.PUBLISHED, None
     if is_closed and not options.accept_altered:
         reasons, findings = finalizing.verified_again(found, pack)
@@ -222,8 +222,8 @@ def tell_estimate(typed: BoardCommand) -> bool:
     typed.lines([f"{where}: {count_of(count, 'question')} x {count_of(job.trials, 'trial')} for each system"])
     for name in systems:
         is_there = log is not None and name in log.planned().systems
-        done = [cost_of(line.outcome) for line in log.trials(name)] if log is not None and is_there else []
-        typed.lines([in_words(estimate(name, done, count * job.trials - len(done)))])
+        done = (line.outcome for line in log.trials(name)) if log is not None and is_there else ()
+        typed.lines([still_to_come(name, done, count * job.trials)])
     return True
 
 
@@ -243,7 +243,7 @@ def judge_again(typed: BoardCommand) -> bool:
     if options.apply:
         batch_run.refuse_published(found)
     findings, differences, changes = finalizing.recompute(
-        found, pack_of_batch(found, typed.run.folders), batch_run.questions_of(found), full=options.full)
+        found, batch_run.pack_of_batch(found, typed.run.folders), batch_run.questions_of(found), full=options.full)
     finalized = finalizing.finalize(findings) if options.apply else None
     typed.lines([*(f"scoring: {difference}" for difference in differences), *map(str, changes)])
     count, cells, rows = len(changes), len({change.cell for change in changes}), len(findings.rows)

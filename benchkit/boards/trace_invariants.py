@@ -15,10 +15,10 @@ from benchkit.basics.json_text import canonical, request_of, short_digest, text_
 from benchkit.basics.texts import are, count_of, shown_line
 from benchkit.basics.values import JSON, Case, ErrorFacts, Failure, Message, Outcome, Reply
 from benchkit.boards import trace_events as trace
-from benchkit.boards.exposure import leaked_terms, text_of, untimely
 from benchkit.boards.game import Game, GameRules, game_of, observations_in, play
 from benchkit.boards.pack import Pack, Turn
 from benchkit.boards.playing import result_data
+from benchkit.boards.question_gates import leaked_terms, text_of, untimely
 from benchkit.boards.trace_events import TraceEvent
 from benchkit.boards.trace_file import Segment
 from benchkit.boards.usage import Bill, bill_of

@@ -1,15 +1,18 @@
-"""What the steps of trials took: tokens, or why there are none, seconds, retries. Never money: prices change.
+"""What the steps of trials took, and what is still to come: tokens, seconds, retries. Never money: prices change.
 
 Seconds are rounded to 6 digits before they are added, as they stand in the trace: so whoever adds them up again
 comes to the same figure. What is unknown of one step is unknown of their sum.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
 from benchkit.basics.fields import Fields
+from benchkit.basics.texts import word_for
 from benchkit.basics.values import JSON, Outcome, Reply, Timings, Usage
+from benchkit.statistics.intervals import two_sided_z
 from benchkit.trial_log.schema import rounded
 
 CACHE_ONLY, NOT_REPORTED, NO_REPLY = "absent:cache_only", "absent:not_reported", "absent:no_reply"
@@ -108,3 +111,46 @@ def _total(values: Sequence[int | None]) -> int | None:
 def _seconds(values: Iterable[float | None]) -> float | None:
     known = [rounded(value) for value in values]
     return None if None in known else rounded(sum(value for value in known if value is not None))
+
+
+def still_to_come(system: str, done: Iterable[Outcome], planned: int) -> str:
+    """What the cells to go of a system will take by those done, in a line: `m:x: 12 cells done, 36 to go: about ...`.
+
+    A failure has no usage: its tokens are unknown, not none. Its seconds are the last request and the waiting before.
+    """
+    costs = [(*((one.usage.prompt_tokens, one.usage.output_tokens) if isinstance(one, Reply) else (None, None)),
+              None if one.latency_s is None else one.latency_s + one.waited_s) for one in done]
+    to_go = planned - len(costs)
+    start = f"{system}: {len(costs)} {word_for(len(costs), 'cell')} done, {to_go} to go"
+    if not to_go:
+        return f"{start}: nothing is left"
+    if not costs:
+        return f"{start}: nothing is known yet; run one cell with --limit 1"
+    columns = [[value for value in column if value is not None] for column in zip(*costs, strict=True)]
+    units = ("prompt tokens", "output tokens", "s")
+    sums = ", ".join(_sum_of_more(known, to_go, unit) for known, unit in zip(columns, units, strict=True))
+    cells = max(map(len, columns))
+    sure = ("no cell done tells anything" if cells == 0 else
+            "one cell tells no spread: it may be far off" if cells == 1 else
+            f"by {cells} cells" + (", which is few: it may be off by more" if cells < 20 else ""))
+    return f"{start}: {sums}; {sure}"
+
+
+def _sum_of_more(known: Sequence[float], to_go: int, unit: str) -> str:
+    """The sum of `to_go` more values like these, with an interval that holds it with 95 % if they are like these.
+
+    The interval is total +- z s sqrt(m + m^2 / n) for m to go after n: the cells to go scatter, and so does the
+    mean of those done. It is too narrow where n is below about 20, for z stands in the place of Student's t.
+    """
+    def whole(value: float) -> str:
+        return "under 1" if 0 < value < 1 else f"{value:,.0f}"
+
+    if not known:
+        return f"{unit} unknown" if unit != "s" else "time unknown"
+    mean, interval = math.fsum(known) / len(known), ""
+    total = mean * to_go
+    if len(known) > 1:
+        spread = math.sqrt(math.fsum((value - mean) ** 2 for value in known) / (len(known) - 1))
+        half = two_sided_z(0.95) * spread * math.sqrt(to_go + to_go ** 2 / len(known))
+        interval = f" ({whole(max(0.0, total - half))} to {whole(total + half)})"
+    return f"{'' if 0 < total < 1 else 'about '}{whole(total)} {unit}{interval}"
