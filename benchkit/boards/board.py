@@ -1,7 +1,7 @@
-"""A board as a value: all that its sections show, decided and counted. Pure."""
+"""A board as a value: all that its sections show, decided and counted."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from benchkit.basics.texts import shown_line
@@ -15,7 +15,6 @@ from benchkit.boards.findings import BaselineAgreement, SystemFacts, agreements_
 from benchkit.boards.standings import Standing, TrackSection, ranking_of, records_of, tracks_of
 from benchkit.boards.trace_check import Verification
 from benchkit.render import document as doc
-from benchkit.trial_log.lines import SessionLine
 from benchkit.trial_log.reader import TrialLog
 
 
@@ -74,13 +73,11 @@ def board_of(findings: Findings) -> Board:
 
 
 def _machines(log: TrialLog) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_machine(session.line) for session in log.sessions if session.trials))
-
-
-def _machine(line: SessionLine) -> str:
-    seen = line.environment
-    server = [str(seen[key]) for key in ("server", "server_version") if seen.get(key) is not None]
-    told: Sequence[str | None] = (
-        line.hardware, *(str(seen[key]) for key in ("processor", "platform") if seen.get(key)),
-        f"Python {seen['python']}" if seen.get("python") else None, " ".join(server) or "no server")
-    return shown_line(", ".join(part for part in told if part), 300)
+    found = []
+    for line in (session.line for session in log.sessions if session.trials):
+        seen = line.environment
+        server = [str(seen[key]) for key in ("server", "server_version") if seen.get(key) is not None]
+        told = [line.hardware or "", *(str(seen[key]) for key in ("processor", "platform") if seen.get(key)),
+                f"Python {seen['python']}" if seen.get("python") else "", " ".join(server) or "no server"]
+        found.append(shown_line(", ".join(filter(None, told)), 300))
+    return tuple(dict.fromkeys(found))

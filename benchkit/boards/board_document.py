@@ -1,24 +1,17 @@
 """A board as a document, and the screen that a terminal shows of it."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from benchkit import VERSION
 from benchkit.basics.texts import shown_line
 from benchkit.boards.banners import trace_banners
 from benchkit.boards.batch import BLOCKED, COMPLETE, OPEN, PUBLISHED
 from benchkit.boards.board import Board
-from benchkit.boards.sections.making import making_blocks
-from benchkit.boards.sections.ranking import ranking_blocks
+from benchkit.boards.sections import took
+from benchkit.boards.sections.ranking import ranking_blocks, track_blocks
 from benchkit.boards.sections.sampled import sample_blocks
-from benchkit.boards.sections.took import (
-    agreement_blocks,
-    incomplete_blocks,
-    latency_blocks,
-    system_blocks,
-    token_blocks,
-)
-from benchkit.boards.sections.tracks import track_blocks
 from benchkit.boards.trace_check import Verification
 from benchkit.pages.parts import Tone
 from benchkit.render import document as doc
@@ -38,7 +31,18 @@ def board_document(board: Board) -> doc.Document:
     title = (doc.Code(batch.job.name), ", batch ", doc.Code(stamp), f": {batch.status}")
     footer = ("Made by board.py report, kit ", VERSION, ", from the files of batch ", doc.Code(stamp),
               " alone: the same files give the same board.")
-    return doc.Document(title, lambda: _lead(board), _sections(board), footer)
+    parts: list[tuple[str, str, Callable[[Board], Iterator[doc.Block]]]] = [
+        ("samples", "Sampled cases", sample_blocks),
+        ("questions", "How the questions were made", took.making_blocks),
+        ("tokens", "Tokens", took.token_blocks),
+        ("latency", "Latency", took.latency_blocks),
+        ("incomplete", "Incomplete cells", took.incomplete_blocks),
+        ("agreement", "Agreement with the baselines", took.agreement_blocks),
+        ("systems", "What answered", took.system_blocks)]
+    sections = [doc.Section(anchor, name, partial(make, board), detail=doc.MORE) for anchor, name, make in parts]
+    # a list, so that a page has contents of the tracks
+    tracks = [doc.Section("tracks", "Track by track", list(track_blocks(board)), detail=doc.MORE)] * bool(board.tracks)
+    return doc.Document(title, partial(_lead, board), [_ranking(board), *tracks, *sections], footer)
 
 
 def screen_of(board: Board) -> doc.Document:
@@ -52,22 +56,8 @@ def screen_of(board: Board) -> doc.Document:
     return doc.Document("", lead, [_ranking(board)])
 
 
-def _sections(board: Board) -> list[doc.Section]:
-    return [
-        _ranking(board),
-        *([doc.Section("tracks", "Track by track", track_blocks(board))] if board.tracks else []),
-        doc.Section("samples", "Sampled cases", lambda: sample_blocks(board)),
-        doc.Section("questions", "How the questions were made", lambda: making_blocks(board)),
-        doc.Section("tokens", "Tokens", lambda: token_blocks(board)),
-        doc.Section("latency", "Latency", lambda: latency_blocks(board)),
-        doc.Section("incomplete", "Incomplete cells", lambda: incomplete_blocks(board)),
-        doc.Section("agreement", "Agreement with the baselines", lambda: agreement_blocks(board)),
-        doc.Section("systems", "What answered", lambda: system_blocks(board)),
-    ]
-
-
 def _ranking(board: Board) -> doc.Section:
-    return doc.Section("ranking", "Ranking", lambda: ranking_blocks(board))
+    return doc.Section("ranking", "Ranking", partial(ranking_blocks, board))
 
 
 def _lead(board: Board) -> Iterator[doc.Block]:

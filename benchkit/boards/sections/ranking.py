@@ -1,25 +1,17 @@
-"""The ranking: the hard gates first, what it amounts to in words, then headlines with intervals and ranks."""
+"""The ranking: the hard gates first, what it amounts to in words, headlines with intervals and ranks; then the tracks,
+what each measures and what not, and every system under it.
+"""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from benchkit.basics.texts import count_of, percent, shown_line
 from benchkit.boards.board import Board
-from benchkit.boards.sections.wording import (
-    LONGEST_LINE,
-    MOST_WORDS,
-    SYSTEMS,
-    counts_of,
-    interval_of,
-    names,
-    of_system,
-    remark,
-    share_of,
-)
-from benchkit.boards.standings import GateStatus, Readings, Standing
+from benchkit.boards.sections.wording import LONGEST_LINE, MOST_WORDS, SYSTEMS, counts_of, names, of_system, share_of
+from benchkit.boards.standings import GateStatus, Standing, TrackRow, TrackSection
 from benchkit.pages.parts import Tone
 from benchkit.render import document as doc
-from benchkit.reports.figures import NOT_AVAILABLE, spread
+from benchkit.reports.figures import NOT_AVAILABLE, each_by_itself, of, spread
 
 HEADLINE = ("Headline: the mean of the capability tracks x (1 - the share of answers that broke a hard gate), in "
             "percent, with its 95 % interval.")
@@ -32,56 +24,38 @@ GATES = ("Gate failures and their interval (Clopper-Pearson, 95 %) are over answ
          "independent: for the interval over questions see the track.")
 OPEN_READINGS = ("Where cells are incomplete, a range: they are taken as worth nothing, and as worth everything. A "
                  "rank holds however they would have gone.")
+OF_TRACKS = ("Mean scores in percent; of a hard gate, behind a sign, the share of answers that held it: all did, some "
+             "did not, or answers are missing.")
 
 
 def ranking_blocks(board: Board) -> Iterator[doc.Block]:
     """The gates, what it amounts to, the table, the picture."""
-    yield from _gates(board.ranking)
+    ranking = board.ranking
+    yield from _gates(ranking)
     first, *others = _in_short(board)
     yield doc.words(*first)
     if others:
         yield doc.Bullets(others, detail=doc.MORE)
-    yield _table(board.ranking)
-    yield doc.quiet(" ".join([HEADLINE, *([OF_TASK] if board.is_of_task else [])]))
-    yield doc.Chart(doc.Bars("Headlines with 95 % intervals", "system", "headline", "%, rank",
-                             list(map(_bar, board.ranking)), SYSTEMS), detail=doc.MORE)
-    is_whole = all(one.headline.is_whole for one in board.ranking)
-    yield remark(" ".join([RANKS, *([] if is_whole else [OPEN_READINGS])]))
-    if any(one.gate is not None for one in board.ranking):
-        yield remark(GATES)
-
-
-def _table(ranking: Sequence[Standing]) -> doc.Table:
     columns = [doc.flexible("system"), doc.Column("gate failures", doc.Kind.WORD), doc.number("headline %"),
                doc.number("rank"), doc.number("95 %"), doc.number("judged"),
-               doc.number("capability %", detail=doc.MORE),
-               doc.number("gate failures, 95 %", detail=doc.MORE)]
-    return doc.Table("Ranking, by headline", columns, list(map(_row, ranking)), SYSTEMS, look="systems ranking")
+               doc.number("capability %", detail=doc.MORE), doc.number("gate failures, 95 %", detail=doc.MORE)]
+    yield doc.Table("Ranking, by headline", columns, list(map(_row, ranking)), SYSTEMS, look="systems ranking")
+    yield doc.quiet(f"{HEADLINE} {OF_TASK}" if board.is_of_task else HEADLINE)
+    yield doc.Chart(doc.Bars("Headlines with 95 % intervals", "system", "headline", "%, rank",
+                             list(map(_bar, ranking)), SYSTEMS), detail=doc.MORE)
+    is_whole = all(one.headline.is_whole for one in ranking)
+    yield doc.quiet(RANKS if is_whole else f"{RANKS} {OPEN_READINGS}", detail=doc.MORE)
+    if any(one.gate is not None for one in ranking):
+        yield doc.quiet(GATES, detail=doc.MORE)
 
 
 def _row(one: Standing) -> list[doc.Cell]:
     over = "" if one.judged in (0, one.planned) else f" over {one.judged} judged"
-    is_known = one.gate is not None and one.gate.trials > 0
+    gate = one.gate if one.gate is not None and one.gate.trials else None
     return [(f"{one.place}. ", *of_system(one)), _gate_mark(one.gate), doc.Strong(share_of(one.headline)),
-            str(one.rank or NOT_AVAILABLE), interval_of(one.headline), f"{one.judged} of {one.planned}",
-            percent(one.capability) + over,
-            spread(one.gate.interval.low, one.gate.interval.high) if one.gate and is_known else NOT_AVAILABLE]
-
-
-def _bar(one: Standing) -> doc.Bar:
-    is_broken = one.gate is not None and one.gate.failures > 0
-    label: doc.Spans = (doc.Code(one.system), " ", doc.Mark("gate broken",
-                                                            Tone.FAIL)) if is_broken else doc.Code(one.system)
-    tone = Tone.FAIL if is_broken else Tone.INCOMPLETE if one.is_baseline else Tone.PLAIN
-    return doc.Bar(label, one.headline.worst if one.judged else None, one.headline.low, one.headline.high,
-                   f"{share_of(one.headline)}, rank {one.rank or NOT_AVAILABLE}", tone)
-
-
-# hard gates
-
-
-def _tone(gate: GateStatus) -> Tone:
-    return Tone.FAIL if gate.failures else Tone.PASS if gate.is_clean else Tone.INCOMPLETE
+            str(one.rank or NOT_AVAILABLE), spread(one.headline.low, one.headline.high),
+            f"{one.judged} of {one.planned}", percent(one.capability) + over,
+            spread(gate.interval.low, gate.interval.high) if gate else NOT_AVAILABLE]
 
 
 def _gate_mark(gate: GateStatus | None) -> doc.Mark:
@@ -95,32 +69,32 @@ def _gate_mark(gate: GateStatus | None) -> doc.Mark:
     return doc.Mark("clean", Tone.PASS) if gate.is_clean else doc.Mark("open", Tone.INCOMPLETE)
 
 
+def _bar(one: Standing) -> doc.Bar:
+    is_broken = one.gate is not None and one.gate.failures > 0
+    broken = (" ", doc.Mark("gate broken", Tone.FAIL)) if is_broken else ()
+    tone = Tone.FAIL if is_broken else Tone.INCOMPLETE if one.is_baseline else Tone.PLAIN
+    return doc.Bar((doc.Code(one.system), *broken), one.headline.worst if one.judged else None, one.headline.low,
+                   one.headline.high, f"{share_of(one.headline)}, rank {one.rank or NOT_AVAILABLE}", tone)
+
+
 def _gates(ranking: Sequence[Standing]) -> Iterator[doc.Block]:
     """The hard gates over all systems, so that nobody reads a headline without them; nothing without gates."""
     gated = [(one, one.gate) for one in ranking if one.gate is not None]
-    broken = [(one, gate) for one, gate in gated if gate.failures]
-    unknown = sum(not gate.is_clean for _, gate in gated)
-    systems = count_of(len(gated), "system")
-    if broken:
-        lines = [(doc.Code(one.system), f": {_broken(gate)}", *_above(one)) for one, gate in broken]
-        yield doc.Callout(Tone.FAIL, f"{len(broken)} of {systems} broke a hard gate", [doc.Bullets(lines)])
+    unknown, systems = sum(not gate.is_clean for _, gate in gated), count_of(len(gated), "system")
+    lines: list[doc.Spans] = []
+    for one, gate in gated:
+        if gate.failures:
+            missing = f", {gate.incomplete} incomplete" if gate.incomplete else ""
+            above = ("; stands above ", *names(one.overtaken, MOST_WORDS), ", which broke none")
+            lines.append((doc.Code(one.system), f": {count_of(gate.failures, 'failure')} of {gate.trials}{missing}",
+                          *(above if one.overtaken else ())))
+    if lines:
+        yield doc.Callout(Tone.FAIL, f"{len(lines)} of {systems} broke a hard gate", [doc.Bullets(lines)])
     elif unknown:
-        yield doc.Callout(Tone.INCOMPLETE, f"No system broke a hard gate so far; answers of {unknown} of {systems} are "
-                                       "missing")
+        told = f"No system broke a hard gate so far; answers of {unknown} of {systems} are missing"
+        yield doc.Callout(Tone.INCOMPLETE, told)
     elif gated:
         yield doc.Callout(Tone.PASS, "Every hard gate held, in every answer of every system")
-
-
-def _broken(gate: GateStatus) -> str:
-    missing = f", {gate.incomplete} incomplete" if gate.incomplete else ""
-    return f"{count_of(gate.failures, 'failure')} of {gate.trials}{missing}"
-
-
-def _above(one: Standing) -> tuple[doc.Span, ...]:
-    return ("; stands above ", *names(one.overtaken, MOST_WORDS), ", which broke none") if one.overtaken else ()
-
-
-# in words
 
 
 def _in_short(board: Board) -> Iterator[tuple[doc.Span, ...]]:
@@ -140,47 +114,43 @@ def _in_short(board: Board) -> Iterator[tuple[doc.Span, ...]]:
     elif not blind:
         yield ("No baseline that does not see the truth was judged: there is nothing to hold the models against.",)
     else:
-        yield (f"{_verdict(models, unjudged, blind[0])}: ", *_with_rank(models[0]), "; ", *_with_rank(blind[0]), ".")
-    yield from (_of_model(board, one) for one in models)
-    yield from (_of_unjudged(board, one) for one in unjudged)
+        ranked = [(doc.Code(one.system), f" has {share_of(one.headline)}\u00a0%, rank {one.rank or NOT_AVAILABLE}")
+                  for one in (models[0], blind[0])]
+        yield f"{_verdict(models, unjudged, blind[0])}: ", *ranked[0], "; ", *ranked[1], "."
+    facts = {one.system: one for one in board.facts}
+    for one in models:
+        said = facts[one.system].said if one.system in facts else {}
+        told = f"; its {count_of(sum(said.values()), 'answer')}: {counts_of(said, MOST_WORDS)}" if said else ""
+        yield doc.Code(one.system), " ", *_strength(board, one.system), f"{told}."
+    for one in unjudged:
+        its = facts.get(one.system)
+        why = f" ({shown_line(its.failed[0].message, LONGEST_LINE)})" if its and its.failed else ""
+        kinds = counts_of(its.incomplete if its else {})
+        yield doc.Code(one.system), f": none of its {count_of(one.planned, 'cell')} was judged: {kinds}{why}."
 
 
 def _verdict(models: Sequence[Standing], unjudged: Sequence[Standing], baseline: Standing) -> str:
     """The best model beside the best baseline, by what each has shown."""
-    model = models[0]
-    ours, theirs = model.headline, baseline.headline
-    if all(_is_ahead(baseline, one) for one in models):
+    def is_ahead(one: Standing, other: Standing) -> bool:
+        """Whether it is shown: in their own comparison, or by ranks that do not meet."""
+        return other.system in one.ahead_of or (
+            one.rank is not None and other.rank is not None and one.rank.worst < other.rank.best)
+
+    ours, theirs = models[0].headline, baseline.headline
+    if all(is_ahead(baseline, one) for one in models):
         return f"No model{' that was judged' if unjudged else ''} reaches the best baseline"
-    if _is_ahead(model, baseline):
+    if is_ahead(models[0], baseline):
         return "The best model is ahead of the best baseline"
     if not (ours.is_whole and theirs.is_whole) and ours.worst <= theirs.best and theirs.worst <= ours.best:
         return "Incomplete cells leave open whether a model reaches the best baseline"
     return "It is left open whether a model reaches the best baseline"
 
 
-def _is_ahead(one: Standing, other: Standing) -> bool:
-    """Whether it is shown: in their own comparison, or by ranks that do not meet."""
-    if other.system in one.ahead_of:
-        return True
-    return one.rank is not None and other.rank is not None and one.rank.worst < other.rank.best
-
-
-def _with_rank(one: Standing) -> tuple[doc.Span, ...]:
-    return doc.Code(one.system), f" has {share_of(one.headline)}\u00a0%, rank {one.rank or NOT_AVAILABLE}"
-
-
-def _of_model(board: Board, one: Standing) -> tuple[doc.Span, ...]:
-    """Where a model is weakest, and what it says most."""
-    shares = {track.name: row.share for track in board.tracks if track.kind == "capability"
-              for row in track.rows if row.system == one.system}
-    said = next((facts.said for facts in board.facts if facts.system == one.system), {})
-    told = f"; its {count_of(sum(said.values()), 'answer')}: {counts_of(said, MOST_WORDS)}" if said else ""
-    return doc.Code(one.system), " ", *_strength(shares), f"{told}."
-
-
-def _strength(shares: Mapping[str, Readings]) -> Iterator[doc.Span]:
+def _strength(board: Board, system: str) -> Iterator[doc.Span]:
     """The one or two capabilities in which it has least, or that none is below another; incomplete as worth nothing."""
-    ordered = sorted(shares.items(), key=lambda pair: (pair[1].worst, pair[1].best))
+    shares = [(track.name, row.share) for track in board.tracks if track.kind == "capability"
+              for row in track.rows if row.system == system]
+    ordered = sorted(shares, key=lambda pair: (pair[1].worst, pair[1].best))
     if not ordered:
         yield "was judged in no capability"
         return
@@ -195,10 +165,50 @@ def _strength(shares: Mapping[str, Readings]) -> Iterator[doc.Span]:
         yield doc.Code(ordered[0][0]) if len(ordered) == 1 else "every capability"
 
 
-def _of_unjudged(board: Board, one: Standing) -> tuple[doc.Span, ...]:
-    """Why nothing that a model said was judged."""
-    facts = next((facts for facts in board.facts if facts.system == one.system), None)
-    kinds = counts_of(facts.incomplete) if facts is not None else "none"
-    failed = facts.failed if facts is not None else ()
-    why = f" ({shown_line(failed[0].message, LONGEST_LINE)})" if failed else ""
-    return doc.Code(one.system), f": none of its {count_of(one.planned, 'cell')} was judged: {kinds}{why}."
+def track_blocks(board: Board) -> Iterator[doc.Block]:
+    """Every track at a glance, then one after the other."""
+    columns = [doc.number(doc.Code(track.name), hint="hard gate" if track.kind == "gate" else "capability")
+               for track in board.tracks]
+    by_track = [(track, {row.system: row for row in track.rows}) for track in board.tracks]
+    rows = [[doc.Code(one.system), *(_glance(track, found.get(one.system)) for track, found in by_track)]
+            for one in board.ranking]
+    yield doc.Table("Every track, in percent", [doc.Column("system"), *columns], rows, SYSTEMS, look="systems")
+    note = each_by_itself(sum(len(track.rows) for track in board.tracks))
+    yield doc.quiet(OF_TRACKS + (f" {note[0].upper()}{note[1:]}." if note else ""))
+    yield from (_track(place, track) for place, track in enumerate(board.tracks, 1))
+
+
+def _glance(track: TrackSection, row: TrackRow | None) -> doc.Cell:
+    if row is None or not row.judged:
+        return NOT_AVAILABLE
+    if track.kind != "gate":
+        return share_of(row.share)
+    tone = _tone(row)
+    stands = {Tone.FAIL: "broken", Tone.INCOMPLETE: "open", Tone.PASS: "held"}[tone]
+    return doc.Mark(f"{doc.Code(track.name).line}: {stands}", tone, small=True), " ", share_of(row.share)
+
+
+def _tone(row: TrackRow) -> Tone:
+    return Tone.FAIL if row.failures else Tone.INCOMPLETE if row.incomplete else Tone.PASS
+
+
+def _track(place: int, track: TrackSection) -> doc.Section:
+    is_gate = track.kind == "gate"
+    kind = doc.Mark("hard gate", Tone.FLAKY) if is_gate else doc.Mark("capability", Tone.PLAIN)
+    share, whole = ("answers that held it", "held") if is_gate else ("mean score", "full marks")
+    columns = [doc.Column("system"), doc.number("held %" if is_gate else "mean %"), doc.number("95 %"),
+               doc.number(whole), doc.number("incomplete")]
+    bars, rows = [], []
+    for row in track.rows:
+        name, found, full = doc.Code(row.system), share_of(row.share), row.judged - row.failures
+        note = f"{found}; {full}/{row.judged}" if row.judged else "none judged"
+        note += f", {row.incomplete} incomplete" if row.judged and row.incomplete else ""
+        bars.append(doc.Bar(name, row.share.worst if row.judged else None, row.share.low, row.share.high, note,
+                            _tone(row) if is_gate else Tone.PLAIN))
+        rows.append((name, found, spread(row.share.low, row.share.high), of(full, row.judged), row.incomplete))
+    title = f"{doc.Code(track.name).line}: {share}, with 95 % intervals"
+    return doc.Section(f"track-{place}", (doc.Code(track.name), " ", kind), [
+        doc.Facts([("Measures", f"{shown_line(track.measures, LONGEST_LINE)}."),
+                   ("Does not measure", f"{shown_line(track.measures_not, LONGEST_LINE)}.")]),
+        doc.Chart(doc.Bars(title, "system", share, f"%; {whole}", bars, SYSTEMS),
+                  instead=[doc.Table(title, columns, rows, SYSTEMS)])])

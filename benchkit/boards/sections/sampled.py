@@ -4,12 +4,12 @@ Everything here was written by packs and models; it is cut only where that is sa
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from benchkit.basics.texts import are, count_of, percent, shown_line
 from benchkit.boards.board import Board
-from benchkit.boards.samples import Payload, Purchase, SampledAnswer, SampledCase, Score, Seen
-from benchkit.boards.sections.wording import LONGEST_LINE, more, names, remark, synthetic_mark
+from benchkit.boards.samples import Payload, SampledAnswer, SampledCase
+from benchkit.boards.sections.wording import LONGEST_LINE, held, names, synthetic_mark
 from benchkit.pages.parts import Tone
 from benchkit.pages.row_charts import Lane, Moment, TimelineChart, TimelineEvent
 from benchkit.render import document as doc
@@ -27,17 +27,18 @@ OBSERVATIONS = doc.Cut(100, None, "observation")
 def sample_blocks(board: Board) -> Iterator[doc.Block]:
     """One sampled case after the other."""
     if not board.samples:
-        yield more("No case has an answer yet.")
+        yield doc.words("No case has an answer yet.")
         return
-    yield remark(SAMPLED)
+    yield doc.quiet(SAMPLED)
     for place, case in enumerate(board.samples, 1):
-        anchor = f"case-{place}"
-        yield doc.Section(anchor, (doc.Code(case.id), *synthetic_mark(board)), list(_case(board, anchor, case)),
-                          detail=doc.MORE)
+        yield doc.Section(f"case-{place}", (doc.Code(case.id), *synthetic_mark(board)),
+                          list(_case(board, f"case-{place}", case)))
 
 
 def _case(board: Board, anchor: str, case: SampledCase) -> Iterator[doc.Block]:
-    yield doc.Facts(list(_facts(case)))
+    facts: list[tuple[str, doc.Spans]] = [("Right answer", doc.Strong(doc.Code(case.answer_key, LONGEST_LINE)))]
+    facts += [("Now", doc.Code(case.now, LONGEST_LINE))] if case.now else []
+    yield doc.Facts([*facts, *([("Tags", doc.listed(map(doc.Code, case.tags)))] if case.tags else [])])
     yield from (doc.Callout(Tone.FLAKY, warning) for warning in case.warnings)
     if case.observations:
         yield from timeline(case)
@@ -47,17 +48,6 @@ def _case(board: Board, anchor: str, case: SampledCase) -> Iterator[doc.Block]:
     yield doc.Beside([_answer(f"{anchor}-answer-{number}", answer) for number, answer in enumerate(case.answers, 1)])
     yield doc.Fold("What is true", [doc.Verbatim(case.truth, "The truth, from cases.jsonl", MOST_CHARACTERS)])
     yield from (_payload(board, payload) for payload in case.payloads)
-
-
-def _facts(case: SampledCase) -> Iterator[tuple[str, doc.Spans]]:
-    yield "Right answer", doc.Strong(doc.Code(case.answer_key, LONGEST_LINE))
-    if case.now:
-        yield "Now", doc.Code(case.now, LONGEST_LINE)
-    if case.tags:
-        yield "Tags", doc.listed(map(doc.Code, case.tags))
-
-
-# what was seen
 
 
 def timeline(case: SampledCase) -> Iterator[doc.Chart]:
@@ -71,16 +61,14 @@ def timeline(case: SampledCase) -> Iterator[doc.Chart]:
     left_out, lanes = len(services) - MOST_LANES, services[:MOST_LANES]
     kinds = list(dict.fromkeys(one.kind for one in timed))
     told = f"{count_of(left_out, 'more service')} {are(left_out)} in the list only." if left_out > 0 else ""
+    events = [(one, TimelineEvent(one.minute or 0.0, kinds.index(one.kind),
+                                  f"{_short(one.id)} {_short(one.kind)}: {shown_line(one.text, 200)}",
+                                  bool(one.cited_by))) for one in timed]
     yield doc.Chart(TimelineChart(
         f"{_short(case.id)} along its time, minutes from now", "service",
-        [Lane(_short(lane), [_event(one, kinds) for one in timed if one.service == lane]) for lane in lanes],
+        [Lane(_short(lane), [event for one, event in events if one.service == lane]) for lane in lanes],
         [_short(kind) for kind in kinds], "min", Moment(0.0, f"now, {shown_line(case.now, 20)}"),
         "cited by an answer"), told)
-
-
-def _event(one: Seen, kinds: Sequence[str]) -> TimelineEvent:
-    words = f"{_short(one.id)} {_short(one.kind)}: {shown_line(one.text, 200)}"
-    return TimelineEvent(one.minute or 0.0, kinds.index(one.kind), words, bool(one.cited_by))
 
 
 def _short(name: str) -> str:
@@ -89,56 +77,43 @@ def _short(name: str) -> str:
 
 def _observations(board: Board, case: SampledCase) -> doc.Table:
     places = {one.system: one.place for one in board.ranking}
-    bought = [doc.Column("bought by")] if board.is_gated else []
+
+    def placed(systems: Sequence[str]) -> str:
+        return ", ".join(str(place) for place in sorted(places[name] for name in systems if name in places))
+
+    rows: list[list[doc.Cell]] = []
+    for one in case.observations:
+        minute = "" if one.minute is None else f"{one.minute:g}".replace("-", "\u2212")
+        bought = [placed(one.bought_by) or "handed to all"] if board.is_gated else []
+        rows.append([doc.Code(one.id), minute, *map(doc.Code, (one.at, one.kind, one.service)),
+                     doc.Code(one.text, LONGEST_LINE), *bought, placed(one.cited_by)])
     columns = [doc.Column("id"), doc.number("minute"), *(doc.Column(name, doc.Kind.WORD)
                                                          for name in ("at", "kind", "service")),
-               doc.Column("what it says"), *bought, doc.Column("cited by")]
-    rows = [_observation(one, board.is_gated, places) for one in case.observations]
+               doc.Column("what it says"), *([doc.Column("bought by")] if board.is_gated else []),
+               doc.Column("cited by")]
     return doc.Table(f"Observations of {_short(case.id)}", columns, rows, OBSERVATIONS, look="observations")
-
-
-def _observation(one: Seen, is_gated: bool, places: Mapping[str, int]) -> list[doc.Cell]:
-    minute = "" if one.minute is None else f"{one.minute:g}".replace("-", "\u2212")
-    bought = [_places(one.bought_by, places) or "handed to all"] if is_gated else []
-    return [doc.Code(one.id), minute, *map(doc.Code, (one.at, one.kind, one.service)), doc.Code(one.text, LONGEST_LINE),
-            *bought, _places(one.cited_by, places)]
-
-
-def _places(systems: Sequence[str], places: Mapping[str, int]) -> str:
-    return ", ".join(str(place) for place in sorted(places[name] for name in systems if name in places))
-
-
-# what was said
 
 
 def _scores(anchor: str, case: SampledCase) -> doc.Table:
     tracks = dict.fromkeys((score.track, score.kind) for answer in case.answers for score in answer.scores)
     columns = [doc.Column("answer of"), doc.number("line", hint="its line in eval.jsonl"),
                *(doc.number(doc.Code(track), hint=kind) for track, kind in tracks)]
-    rows = [(doc.Link(f"{anchor}-answer-{number}", doc.Code(answer.system)), str(answer.eval_line),
-             *_judged(answer, [track for track, _ in tracks])) for number, answer in enumerate(case.answers, 1)]
+    rows: list[list[doc.Cell]] = []
+    for number, answer in enumerate(case.answers, 1):
+        scores: dict[str, doc.Cell] = {
+            one.track: percent(one.value) if one.kind == "capability" else held(bool(one.value))
+            for one in answer.scores}
+        rows.append([doc.Link(f"{anchor}-answer-{number}", doc.Code(answer.system)), str(answer.eval_line),
+                     *(scores.get(track, NOT_AVAILABLE) for track, _ in tracks)])
     return doc.Table(f"Scores of {_short(case.id)}, with lines of eval.jsonl", columns, rows, OBSERVATIONS,
                      look="systems")
 
 
-def _judged(answer: SampledAnswer, tracks: Sequence[str]) -> Iterator[doc.Cell]:
-    scores = {score.track: score for score in answer.scores}
-    return (_score(scores[track]) if track in scores else NOT_AVAILABLE for track in tracks)
-
-
-def _score(score: Score) -> doc.Cell:
-    if score.kind == "capability":
-        return percent(score.value)
-    return doc.Mark("held", Tone.PASS) if score.value else doc.Mark("broken", Tone.FAIL)
-
-
 def _answer(anchor: str, answer: SampledAnswer) -> doc.Section:
-    broken = [score.track for score in answer.scores if score.kind == "gate" and not score.value]
     marks = [doc.Mark("incomplete", Tone.INCOMPLETE)] if answer.output is None else [
-        doc.Mark(f"broke {_short(track)}", Tone.FAIL) for track in broken]
-    title: list[doc.Span] = [doc.Code(answer.system)]
-    for mark in marks:
-        title += [" ", mark]
+        doc.Mark(f"broke {_short(score.track)}", Tone.FAIL) for score in answer.scores
+        if score.kind == "gate" and not score.value]
+    title = [doc.Code(answer.system), *(span for mark in marks for span in (" ", mark))]
     return doc.Section(anchor, title, list(_said(answer)))
 
 
@@ -146,21 +121,19 @@ def _said(answer: SampledAnswer) -> Iterator[doc.Block]:
     if answer.purchases:
         cost = sum(one.cost for one in answer.purchases)
         yield doc.quiet(f"{count_of(len(answer.purchases), 'message')} before it, for {cost:g}:")
-        yield doc.Bullets([(doc.Code(one.said or "(empty)", 300), " ", *_brought(one)) for one in answer.purchases],
-                          True)
+        lines = []
+        for one in answer.purchases:
+            brought = (f"brought nothing, for {one.cost:g}: {shown_line(one.error or '', LONGEST_LINE)}",)
+            got = ("brought ", *(doc.listed(map(doc.Code, one.got)) or ("nothing new",)), f", for {one.cost:g}")
+            lines.append((doc.Code(one.said or "(empty)", 300), " ", *(got if one.error is None else brought)))
+        yield doc.Bullets(lines, is_numbered=True)
     attempt = f", attempt {answer.attempt}" if answer.attempt > 1 else ""
     told = f"Trial {answer.trial}{attempt}, line {answer.eval_line} of eval.jsonl:"
     if answer.output is not None:
         yield doc.Verbatim(answer.output, told, MOST_CHARACTERS, MOST_LINES)
     else:
         yield doc.quiet(told)
-        yield doc.Paragraph(shown_line(answer.error or "no whole reply", LONGEST_LINE))
-
-
-def _brought(one: Purchase) -> tuple[doc.Span, ...]:
-    if one.error is not None:
-        return (f"brought nothing, for {one.cost:g}: {shown_line(one.error, LONGEST_LINE)}",)
-    return "brought ", *(doc.listed(map(doc.Code, one.got)) or ("nothing new",)), f", for {one.cost:g}"
+        yield doc.words(shown_line(answer.error or "no whole reply", LONGEST_LINE))
 
 
 def _payload(board: Board, payload: Payload) -> doc.Block:

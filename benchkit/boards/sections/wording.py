@@ -33,11 +33,6 @@ def share_of(readings: Readings) -> str:
     return percent(readings.worst) if readings.is_whole else spread(readings.worst, readings.best)
 
 
-def interval_of(readings: Readings) -> str:
-    """Its 95 % interval in percent."""
-    return spread(readings.low, readings.high)
-
-
 def counts_of(counts: Mapping[str, int], most: int = 2 * MOST_WORDS) -> str:
     """Words with their counts, and how many are left out: `none 12, under_way 4`."""
     shown = [f"{shown_line(word, 80) or '(empty)'} {count}" for word, count in list(counts.items())[:most]]
@@ -45,16 +40,11 @@ def counts_of(counts: Mapping[str, int], most: int = 2 * MOST_WORDS) -> str:
     return ", ".join(shown) + (f", and {more} more" if more > 0 else "") if shown else "none"
 
 
-def more(*spans: doc.Span) -> doc.Paragraph:
-    """A paragraph of a section that text leaves out."""
-    return doc.words(*spans, detail=doc.MORE)
-
-
-def remark(*spans: doc.Span) -> doc.Paragraph:
-    """A remark that text leaves out."""
-    return doc.quiet(*spans, detail=doc.MORE)
-
-
 def synthetic_mark(board: Board) -> tuple[doc.Span, ...]:
     """What says at every question that nothing of it is real; nothing where all is."""
     return () if board.pack.synthetic is None else (" ", doc.Mark("SYNTHETIC", Tone.PLAIN))
+
+
+def held(is_held: bool) -> doc.Mark:
+    """How a gate stands."""
+    return doc.Mark("held", Tone.PASS) if is_held else doc.Mark("broken", Tone.FAIL)
