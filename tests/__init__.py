@@ -17,13 +17,23 @@ import os
 import signal
 import tempfile
 import unittest
+from fnmatch import fnmatch
 from pathlib import Path
 
 from tests.side_by_side import SideBySide, cores
 
 IN_MEMORY = "/dev/shm"
-LONGEST = ("test_readme", "test_hostile_inputs", "test_campaign", "test_docs_boards", "test_rebuild")
-"""Modules that take ten seconds: they begin, so that none of them is what everybody waits for at the end."""
+WORKFLOW = "test_bench"
+"""The module beside the commands; it leaves its tests to this package where all are looked for."""
+LONGEST = (
+    WORKFLOW, "test_hostile_inputs", "test_rebuild", "test_limits_files", "test_command_board", "test_hostile_servers",
+    "test_command_board_shards", "test_limits_replies", "test_limits_surroundings", "test_command_board_again",
+    "test_readme", "test_command_board_lost_answers", "test_figures_as_printed", "test_hostile_pages",
+    "test_docs_boards", "test_files_not_ours", "test_systems_openai", "test_network_ollama", "test_command_parallel",
+    "test_hostile_names", "test_trial_log_writer", "test_reports_page_in_chromium", "test_campaign",
+    "test_reports_large", "test_goldens", "test_reports_documents", "test_commands_new_user", "test_own_systems",
+)
+"""Modules that take longest, the longest first: all others fit in where one of these ends before the last."""
 
 
 def load_tests(loader: unittest.TestLoader, _: unittest.TestSuite, pattern: str | None) -> unittest.TestSuite:
@@ -34,8 +44,12 @@ def load_tests(loader: unittest.TestLoader, _: unittest.TestSuite, pattern: str 
         signal.signal(signal.SIGINT, signal.default_int_handler)
     found = loader.discover(str(Path(__file__).parent), pattern or "test*.py")
     units = [unit for unit in found if isinstance(unit, unittest.TestSuite) and unit.countTestCases()]
-    return SideBySide(sorted(units, key=_is_short), cores())
+    if fnmatch(f"{WORKFLOW}.py", pattern or "test*.py"):
+        units.append(loader.loadTestsFromName(WORKFLOW))
+    # one more than there are cores, for many a test waits
+    return SideBySide(sorted(units, key=_order), cores() + 1)
 
 
-def _is_short(unit: unittest.TestSuite) -> bool:
-    return not any(f"tests.{name}." in str(unit) for name in LONGEST)
+def _order(unit: unittest.TestSuite) -> int:
+    text = str(unit)
+    return next((place for place, name in enumerate(LONGEST) if f"{name}." in text), len(LONGEST))

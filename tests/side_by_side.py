@@ -1,42 +1,33 @@
-"""Test modules side by side: one worker per core takes them from a queue, and what it finds is told here in full.
+"""Test modules side by side: each worker takes the next one as soon as it is free; what it finds is told here.
 
-Workers are forks of this process, so they run the very tests that were loaded; where there is no fork, or one core,
+Workers are forks of this process, so they run the very tests that were loaded; where there is no fork, or one worker,
 everything runs here. What a run prints, counts and exits with is the same either way.
 """
 # ruff: noqa: N802 - the names of a result's methods are unittest's
 from __future__ import annotations
 
 import os
-import pickle
-import selectors
-import struct
-import sys
-import traceback
 import unittest
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, TypeAlias
+from multiprocessing import get_context
 
-ExcInfo: TypeAlias = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
-UNIT = struct.Struct("<H")
-"""The number of a unit in the queue; a read of so few bytes takes one whole, whoever else reads."""
-LENGTH = struct.Struct("<I")
-
-
-class WorkerDied(RuntimeError):
-    """A worker ended before it had told what came of its tests."""
+_UNITS: list[unittest.TestSuite] = []
+"""In a worker only: what was loaded before it was forked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One call of a method of a result. `place` is the test's place in its unit; None: `name` is all there is."""
+    """What came of a unit: the tests that began, by name; and of those that did not just pass (method, name, details).
 
-    method: str
-    unit: int
-    place: int | None
-    name: str
-    details: str | float | None = None
+    The method is one of unittest.TestResult. `durations` are empty before Python 3.12.
+    """
+
+    began: tuple[str, ...]
+    ends: tuple[tuple[str, str, str], ...]
+    durations: tuple[tuple[str, float], ...]
 
 
 class SideBySide(unittest.TestSuite):
@@ -47,19 +38,17 @@ class SideBySide(unittest.TestSuite):
         self._workers = workers
 
     def run(self, result: unittest.TestResult, debug: bool = False) -> unittest.TestResult:
-        """Run all units; `result` is told what the workers find, test by test."""
+        """Run all units. Raises BrokenProcessPool where a worker died, for then nobody knows what came of its tests."""
         if debug or self._workers < 2 or not hasattr(os, "fork"):
             return super().run(result, debug)
         units = [unit for unit in self if isinstance(unit, unittest.TestSuite)]
-        queue = _queue_of(len(units))
-        workers = [_start(units, queue) for _ in range(min(self._workers, len(units)))]
-        try:
-            for told in _heard(workers):
-                _tell(result, told, units)
+        workers = min(self._workers, len(units))
+        with ProcessPoolExecutor(workers, get_context("fork"), _UNITS.extend, (units,)) as pool:
+            for future in as_completed([pool.submit(_run, number) for number in range(len(units))]):
+                _tell(result, future.result())
                 if result.shouldStop:
-                    _emptied(queue)
-        finally:
-            os.close(queue)
+                    pool.shutdown(cancel_futures=True)
+                    break
         return result
 
 
@@ -68,168 +57,56 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _queue_of(units: int) -> int:
-    """The reading end of a pipe that holds the numbers of all units, and then its end."""
-    reading, writing = os.pipe()
-    os.write(writing, b"".join(map(UNIT.pack, range(units))))
-    os.close(writing)
-    return reading
+class _Heard(unittest.TestResult):
+    """A result that also keeps which tests began."""
 
-
-def _emptied(queue: int) -> None:
-    while os.read(queue, 4096):
-        pass
-
-
-# ------------------------------------------------------------------------------------------- in a worker
-
-@dataclass(frozen=True, slots=True)
-class _Worker:
-    process: int
-    told: int
-
-
-def _start(units: Sequence[unittest.TestSuite], queue: int) -> _Worker:
-    reading, writing = os.pipe()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    process = os.fork()
-    if process:
-        os.close(writing)
-        return _Worker(process, reading)
-    code = 1
-    try:
-        os.close(reading)
-        _work(units, queue, writing)
-        code = 0
-    except BaseException:  # noqa: BLE001 - nothing of a worker may run on as the process that it was forked from
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-
-
-def _work(units: Sequence[unittest.TestSuite], queue: int, writing: int) -> None:
-    while number := os.read(queue, UNIT.size):
-        unit = UNIT.unpack(number)[0]
-        units[unit].run(_Telling(unit, list(_tests(units[unit])), writing))
-
-
-class _Telling(unittest.TestResult):
-    """A result that keeps nothing: every call goes down a pipe."""
-
-    def __init__(self, unit: int, tests: Sequence[unittest.TestCase], writing: int) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._unit, self._writing = unit, writing
-        self._places = {id(test): place for place, test in enumerate(tests)}
-
-    def _say(self, method: str, test: unittest.TestCase, details: str | float | None = None) -> None:
-        told = pickle.dumps(Told(method, self._unit, self._places.get(id(test)), str(test), details))
-        _write_all(self._writing, LENGTH.pack(len(told)) + told)
+        self.began: list[str] = []
 
     def startTest(self, test: unittest.TestCase) -> None:
-        self._say("startTest", test)
-
-    def stopTest(self, test: unittest.TestCase) -> None:
-        self._say("stopTest", test)
-
-    def addSuccess(self, test: unittest.TestCase) -> None:
-        self._say("addSuccess", test)
-
-    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
-        self._say("addSkip", test, reason)
-
-    def addError(self, test: unittest.TestCase, err: ExcInfo) -> None:
-        self._say("addError", test, _text_of(err))
-
-    def addFailure(self, test: unittest.TestCase, err: ExcInfo) -> None:
-        self._say("addFailure", test, _text_of(err))
-
-    def addExpectedFailure(self, test: unittest.TestCase, err: ExcInfo) -> None:
-        self._say("addExpectedFailure", test, _text_of(err))
-
-    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
-        self._say("addUnexpectedSuccess", test)
-
-    def addDuration(self, test: unittest.TestCase, elapsed: float) -> None:
-        self._say("addDuration", test, elapsed)
-
-    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: ExcInfo | None) -> None:
-        if err is not None and err[0] is not None:
-            is_failure = issubclass(err[0], test.failureException)
-            self._say("addFailure" if is_failure else "addError", test, f"{subtest}\n{_text_of(err)}")
+        super().startTest(test)
+        self.began.append(str(test))
 
 
-def _text_of(err: ExcInfo) -> str:
-    return "".join(traceback.format_exception(err[1]))
+def _run(number: int) -> Told:
+    """Run a unit, in a worker."""
+    heard = _Heard()
+    _UNITS[number].run(heard)
+    ends = [(method, str(getattr(test, "test_case", test)), f"{test}\n{text}" if hasattr(test, "test_case") else text)
+            for method, found in (("addFailure", heard.failures), ("addError", heard.errors),
+                                  ("addSkip", heard.skipped), ("addExpectedFailure", heard.expectedFailures))
+            for test, text in found]
+    ends += [("addUnexpectedSuccess", str(test), "") for test in heard.unexpectedSuccesses]
+    return Told(tuple(heard.began), tuple(ends), tuple(getattr(heard, "collectedDurations", ())))
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(descriptor, data):]
+def _tell(result: unittest.TestResult, told: Told) -> None:
+    ends = defaultdict(list)
+    for method, name, details in told.ends:
+        ends[name].append((method, details))
+    for name in told.began:
+        test = _Named(name)
+        result.startTest(test)
+        for method, details in ends.pop(name, [("addSuccess", "")]):
+            _end(result, test, method, details)
+        result.stopTest(test)
+    for name, others in ends.items():
+        # the setting up of a class or a module
+        for method, details in others:
+            _end(result, _Named(name), method, details)
+    if hasattr(result, "collectedDurations"):
+        result.collectedDurations.extend(told.durations)
 
 
-def _tests(suite: unittest.TestSuite) -> Iterator[unittest.TestCase]:
-    for one in suite:
-        if isinstance(one, unittest.TestSuite):
-            yield from _tests(one)
-        else:
-            yield one
-
-
-# ---------------------------------------------------------------------------------------------- over here
-
-def _heard(workers: Sequence[_Worker]) -> Iterator[Told]:
-    """All that workers tell, as it comes. Raises WorkerDied if one ends in any other way than at the queue's end."""
-    with selectors.DefaultSelector() as selector:
-        for worker in workers:
-            selector.register(worker.told, selectors.EVENT_READ, worker)
-        while selector.get_map():
-            for key, _ in selector.select():
-                told = _next(key.fd)
-                if told is not None:
-                    yield told
-                else:
-                    selector.unregister(key.fd)
-                    _end(key.data)
-
-
-def _next(descriptor: int) -> Told | None:
-    """The next that a worker tells; None where it has ended."""
-    head = _read(descriptor, LENGTH.size)
-    body = _read(descriptor, LENGTH.unpack(head)[0]) if len(head) == LENGTH.size else b""
-    told = pickle.loads(body) if body else None
-    return told if isinstance(told, Told) else None
-
-
-def _read(descriptor: int, size: int) -> bytes:
-    data = b""
-    while len(data) < size and (more := os.read(descriptor, size - len(data))):
-        data += more
-    return data
-
-
-def _end(worker: _Worker) -> None:
-    os.close(worker.told)
-    status = os.waitpid(worker.process, 0)[1]
-    if status:
-        raise WorkerDied(f"a worker ended with {os.waitstatus_to_exitcode(status)}; its tests are not told")
-
-
-def _tell(result: unittest.TestResult, told: Told, units: Sequence[unittest.TestSuite]) -> None:
-    test: unittest.TestCase = _Named(told.name)
-    if told.place is not None:
-        test = list(_tests(units[told.unit]))[told.place]
-    method: Callable[..., Any] | None = getattr(result, told.method, None)
-    if method is None or told.details is None:
-        if method is not None:
-            method(test)
-    elif told.method in ("addError", "addFailure", "addExpectedFailure"):
-        kind = test.failureException if told.method == "addFailure" else InWorker
-        method(test, (kind, kind(f"\n{told.details}"), None))
+def _end(result: unittest.TestResult, test: unittest.TestCase, method: str, details: str) -> None:
+    if method == "addSkip":
+        result.addSkip(test, details)
+    elif method in ("addSuccess", "addUnexpectedSuccess"):
+        getattr(result, method)(test)
     else:
-        method(test, told.details)
+        kind = test.failureException if method == "addFailure" else InWorker
+        getattr(result, method)(test, (kind, kind(f"\n{details}"), None))
 
 
 class InWorker(Exception):
@@ -237,7 +114,7 @@ class InWorker(Exception):
 
 
 class _Named(unittest.TestCase):
-    """Stands for what is no test but can fail like one: the setting up of a class or a module."""
+    """Stands for a test of a worker, or for what is no test but can fail like one."""
 
     def __init__(self, name: str) -> None:
         super().__init__("run")

@@ -5,9 +5,9 @@ import unittest
 
 from benchmarks.false_findings import rows_of
 
-DRAWS = 60
+DRAWS = 20
 MOST = 0.06
-"""Of 60 draws 3 at most."""
+"""Of 20 draws one at most."""
 
 
 class FalseFindings(unittest.TestCase):
