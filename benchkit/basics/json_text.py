@@ -171,13 +171,14 @@ _DECODER = json.JSONDecoder(
     object_pairs_hook=_unique, parse_float=_finite, parse_int=_integer, parse_constant=_constant)
 
 
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 SUM_BYTES = 26
 """Length of the closing of a line: `,"sum":"` + 16 hex digits + `"}`."""
 
 
 def canonical(value: JSON) -> str:
     """The one text of a JSON value: sorted keys, ASCII, no spaces. Raises ValueError for NaN and infinities."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return _canonical(value)
 
 
 def sha256_hex(data: bytes) -> str:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
+from typing import NoReturn
 
-from benchkit.basics.errors import EnvironmentFailure, KitError, Unusable
+from benchkit.basics.errors import EnvironmentFailure, Unusable
 from benchkit.disk import locking
 from benchkit.disk.locking import LockedElsewhere
 from benchkit.disk.whole_files import make_folder, refusal, shown_path
@@ -34,13 +34,16 @@ class DiskCalls:
 
 
 class AppendFile:
-    """An open, locked file; made by `open`. Use as a context manager, or `close` it."""
+    """An open, locked file; made by `open`. Use as a context manager, or `close` it.
+
+    `size` is how many bytes it has: those found, and those written.
+    """
 
     def __init__(self, path: Path, fd: int, calls: DiskCalls) -> None:
         self._path, self._fd, self._calls = path, fd, calls
         self._identity = os.fstat(fd)
-        self._size = self._identity.st_size
-        self._failure: KitError | None = None
+        self.size = self._identity.st_size
+        self._failure: EnvironmentFailure | None = None
 
     @classmethod
     def open(cls, path: Path | str, calls: DiskCalls | None = None) -> AppendFile:
@@ -48,25 +51,25 @@ class AppendFile:
 
         Raises LockedElsewhere, another EnvironmentFailure (no locks, read-only, a device), or Unusable (folder, link).
         """
-        calls = calls or DiskCalls()
+        path, calls = Path(path), calls or DiskCalls()
         for _ in range(_TRIES):
-            fd = _opened(Path(path), calls)
+            fd = _opened(path, calls)
             try:
-                _check_regular(Path(path), fd)
-                _locked(Path(path), fd, calls)
-                if _stands_at(Path(path), fd):
-                    return cls(Path(path), fd, calls)
+                if not stat.S_ISREG(os.fstat(fd).st_mode):
+                    raise EnvironmentFailure(f"{shown_path(path)} is no regular file, so nothing can be kept there")
+                try:
+                    calls.lock(fd)
+                except EnvironmentFailure as error:
+                    raise type(error)(f"{shown_path(path)}: {error}") from None
+                with suppress(OSError):
+                    if os.path.samestat(os.lstat(path), os.fstat(fd)):
+                        return cls(path, fd, calls)
             except BaseException:
                 os.close(fd)
                 raise
             # between opening and locking, another file came to stand at the path: that one is meant
             os.close(fd)
         raise EnvironmentFailure(f"{shown_path(path)} is replaced again and again by another program")
-
-    @property
-    def size(self) -> int:
-        """Bytes in the file: those found, and those written."""
-        return self._size
 
     @property
     def has_failed(self) -> bool:
@@ -87,60 +90,46 @@ class AppendFile:
 
         Raises EnvironmentFailure as `append` does, for good.
         """
-        with self._for_good():
-            self._check_place()
-            self._write(data)
-        self._size += len(data)
-
-    def sync(self) -> None:
-        """Return when all that was written is on the disk. Raises EnvironmentFailure as `append` does, for good."""
-        with self._for_good():
-            self._sync()
-
-    @contextmanager
-    def _for_good(self) -> Iterator[None]:
-        """A failure within is the last thing this writer does."""
         if self._failure is not None:
             raise self._failure
-        try:
-            yield
-        except KitError as failure:
-            self._failure = failure
-            raise
-
-    def _check_place(self) -> None:
         try:
             found = os.lstat(self._path)
         except OSError:
             found = None
         if found is None or not os.path.samestat(found, self._identity):
-            raise EnvironmentFailure(f"{shown_path(self._path)} was removed or replaced while it was written")
-        if found.st_size != self._size:
-            raise EnvironmentFailure(f"{shown_path(self._path)} was changed by another program while it was written")
-
-    def _write(self, data: bytes) -> None:
+            self._fail("was removed or replaced while it was written")
+        elif found.st_size != self.size:
+            self._fail("was changed by another program while it was written")
         view = memoryview(data)
         try:
             # a full disk takes a part without an error, and says so only the next time
             while view:
                 count = self._calls.write(self._fd, view)
                 if count <= 0:
-                    raise EnvironmentFailure(f"{shown_path(self._path)} takes no more bytes")
+                    self._fail("takes no more bytes")
                 view = view[count:]
         except OSError as error:
-            raise self._lost(error) from None
+            self._lost(error)
+        self.size += len(data)
 
-    def _sync(self) -> None:
+    def sync(self) -> None:
+        """Return when all that was written is on the disk. Raises EnvironmentFailure as `append` does, for good."""
+        if self._failure is not None:
+            raise self._failure
         try:
             self._calls.sync(self._fd)
         except OSError as error:
-            raise self._lost(error) from None
+            self._lost(error)
 
-    def _lost(self, error: OSError) -> EnvironmentFailure:
+    def _lost(self, error: OSError) -> NoReturn:
         reason = error.strerror or type(error).__name__
-        return EnvironmentFailure(
-            f"{shown_path(self._path)} cannot be written: {reason}; what was recorded before stays, and the same "
-            f"command goes on once this is mended")
+        self._fail(f"cannot be written: {reason}; what was recorded before stays, and the same command goes on once "
+                   "this is mended")
+
+    def _fail(self, what: str) -> NoReturn:
+        """A failure is the last thing this writer does."""
+        self._failure = EnvironmentFailure(f"{shown_path(self._path)} {what}")
+        raise self._failure
 
     def close(self) -> None:
         """Release the lock. Closing twice does nothing."""
@@ -152,9 +141,7 @@ class AppendFile:
     def __enter__(self) -> AppendFile:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -164,7 +151,15 @@ def alone(path: Path, waits: Callable[[], None], sleep: Callable[[float], None] 
 
     Where another is, `waits` is called once, and its end is waited for. Raises as `AppendFile.open` does.
     """
-    lock = _waited_for(path, waits, sleep)
+    lock, is_told = None, False
+    while lock is None:
+        try:
+            lock = AppendFile.open(path)
+        except LockedElsewhere:
+            if not is_told:
+                waits()
+            is_told = True
+            sleep(_WAIT_S)
     try:
         yield
     finally:
@@ -173,18 +168,6 @@ def alone(path: Path, waits: Callable[[], None], sleep: Callable[[float], None] 
             with suppress(OSError):
                 path.unlink()
         lock.close()
-
-
-def _waited_for(path: Path, waits: Callable[[], None], sleep: Callable[[float], None]) -> AppendFile:
-    is_told = False
-    while True:
-        try:
-            return AppendFile.open(path)
-        except LockedElsewhere:
-            if not is_told:
-                waits()
-            is_told = True
-        sleep(_WAIT_S)
 
 
 def refuse_link(path: Path) -> None:
@@ -204,34 +187,11 @@ def _opened(path: Path, calls: DiskCalls) -> int:
         fd = os.open(path, flags | os.O_CREAT, 0o666)
         # an empty file may have been made just now, also by somebody whose power went before this
         if os.fstat(fd).st_size == 0:
-            _sync_folder_of(path, fd, calls)
+            try:
+                calls.sync_folder(path.parent)
+            except OSError:
+                os.close(fd)
+                raise
         return fd
     except (OSError, ValueError) as error:
         raise refusal(path, "written", error) from None
-
-
-def _sync_folder_of(path: Path, fd: int, calls: DiskCalls) -> None:
-    try:
-        calls.sync_folder(path.parent)
-    except OSError:
-        os.close(fd)
-        raise
-
-
-def _check_regular(path: Path, fd: int) -> None:
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        raise EnvironmentFailure(f"{shown_path(path)} is no regular file, so nothing can be kept there")
-
-
-def _locked(path: Path, fd: int, calls: DiskCalls) -> None:
-    try:
-        calls.lock(fd)
-    except EnvironmentFailure as error:
-        raise type(error)(f"{shown_path(path)}: {error}") from None
-
-
-def _stands_at(path: Path, fd: int) -> bool:
-    try:
-        return os.path.samestat(os.lstat(path), os.fstat(fd))
-    except OSError:
-        return False

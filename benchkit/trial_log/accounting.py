@@ -1,4 +1,4 @@
-"""Which lines of a log count, and what they amount to: the rule of damage, in one pass, in one pass.
+"""Which lines of a log count, and what they amount to: the rule of damage, in one pass.
 
 Damage is: bytes that are no whole line; a gap in `n` of a session, where nothing is left of the lines in it; a
 line that repeats an attempt. It is harmless behind the last line that counts, and where a session line names it;
@@ -16,18 +16,9 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.json_text import is_whole
 from benchkit.basics.texts import are, count_of, shown_line
 from benchkit.basics.values import Cell, Failure
+from benchkit.trial_log import lines
 from benchkit.trial_log.cell_table import CellFacts, CellTable, RequestChanges
-from benchkit.trial_log.lines import (
-    Damage,
-    Line,
-    LinePosition,
-    LoadedLine,
-    PlanLine,
-    SessionLine,
-    StopLine,
-    SystemLine,
-    TrialLine,
-)
+from benchkit.trial_log.lines import Damage, SessionLine
 from benchkit.trial_log.scan import Prescan, ScannedTrial, line_and_place, scan_trial_line, where_in
 
 
@@ -41,8 +32,8 @@ class SessionSummary:
 
     id: str
     line: SessionLine
-    loaded: LoadedLine | None
-    stop: StopLine | None
+    loaded: lines.LoadedLine | None
+    stop: lines.StopLine | None
     trials: int
     furthest: int
     systems: frozenset[str] = frozenset()
@@ -56,8 +47,8 @@ class _Tally:
     number: int
     n: int = -1
     line: SessionLine | None = None
-    loaded: LoadedLine | None = None
-    stop: StopLine | None = None
+    loaded: lines.LoadedLine | None = None
+    stop: lines.StopLine | None = None
     trials: int = 0
     furthest: int = -1
     systems: set[str] = field(default_factory=set)
@@ -102,55 +93,46 @@ class Accounting:
             what = f"{count_of(length, 'byte')} {are(length)} no whole line (torn or altered)"
             return self._note(Damage(offset, length), what)
         scanned = scan_trial_line(data)
-        if scanned is None:
-            return self._take_line(*line_and_place(self._where(), data))
-        return self._take_trial(scanned)
-
-    def _take_line(self, line: Line, place: LinePosition) -> bool:
+        if scanned is not None:
+            return self._take_trial(scanned)
+        line, place = line_and_place(self._where(), data)
         if (place.n == 0) != isinstance(line, SessionLine):
             self._refuse("n must be 0 in a session line, and only there")
-        if isinstance(line, TrialLine):
-            return self._take_trial(_scanned_of(line, place))
-        if isinstance(line, SessionLine):
-            return self._take_session(line, place)
+        if isinstance(line, lines.TrialLine):
+            error_type = line.outcome.error.type if isinstance(line.outcome, Failure) else None
+            return self._take_trial(ScannedTrial(
+                place.session, place.n, line.cell.system, line.cell.case, line.cell.trial, line.attempt, error_type))
+        if isinstance(line, SessionLine) and place.session in self._tallies and self._tallies[place.session].line:
+            return self._note(Damage(offset, length), "the first line of a session stands there again")
         tally = self._follow(place.session, place.n)
-        if isinstance(line, PlanLine):
-            self.changes.take_plan(line, self._offset)
-        elif isinstance(line, SystemLine):
-            self.changes.take_system(line, self._offset)
-        elif isinstance(line, LoadedLine):
+        if isinstance(line, SessionLine):
+            tally.line = line
+        elif isinstance(line, lines.PlanLine):
+            self.changes.take_plan(line, offset)
+        elif isinstance(line, lines.SystemLine):
+            self.changes.take_system(line, offset)
+        elif isinstance(line, lines.LoadedLine):
             tally.loaded = line
         else:
             tally.stop = line
-        return True
-
-    def _take_session(self, line: SessionLine, place: LinePosition) -> bool:
-        known = self._tallies.get(place.session)
-        if known and known.line:
-            return self._note(
-                Damage(self._offset, self._length), "the first line of a session stands there again")
-        self._follow(place.session, place.n).line = line
         return True
 
     def _take_trial(self, scanned: ScannedTrial) -> bool:
         if scanned.n == 0:
             self._refuse("n must not be 0 in a trial line")
         position = self.table.position(scanned.system, scanned.case, scanned.trial) if self.table else None
-        if position is None or self.table is None:
-            return self._take_unplanned(scanned)
-        if scanned.attempt <= self.table.attempts(position):
-            return self._take_repeated(scanned)
-        tally = self._follow(scanned.session, scanned.n)
-        column = position % self.table.width
-        is_cold = self._seen_by[column] != tally.number
-        self._seen_by[column] = tally.number
-        tally.trials += 1
-        tally.systems.add(scanned.system)
-        tally.furthest = max(tally.furthest, position)
-        self.table.record(position, CellFacts(self._offset, scanned.attempt, scanned.error_type, is_cold))
-        return True
-
-    def _take_unplanned(self, scanned: ScannedTrial) -> bool:
+        if position is not None and self.table is not None:
+            if scanned.attempt <= self.table.attempts(position):
+                return self._take_repeated(scanned)
+            tally = self._follow(scanned.session, scanned.n)
+            column = position % self.table.width
+            is_cold = self._seen_by[column] != tally.number
+            self._seen_by[column] = tally.number
+            tally.trials += 1
+            tally.systems.add(scanned.system)
+            tally.furthest = max(tally.furthest, position)
+            self.table.record(position, CellFacts(self._offset, scanned.attempt, scanned.error_type, is_cold))
+            return True
         # a whole log plans before it records; in a damaged one the line that planned this may be lost
         if not self._has_damage:
             self._refuse(f'fields "system", "case", "trial": {_told(scanned)} is in no plan of this log')
@@ -202,12 +184,6 @@ class Accounting:
 
     def _refuse(self, what: str) -> NoReturn:
         raise Unusable(f"{self._where()}: {what}")
-
-
-def _scanned_of(line: TrialLine, place: LinePosition) -> ScannedTrial:
-    error_type = line.outcome.error.type if isinstance(line.outcome, Failure) else None
-    cell = line.cell
-    return ScannedTrial(place.session, place.n, cell.system, cell.case, cell.trial, line.attempt, error_type)
 
 
 def _told(scanned: ScannedTrial) -> str:

@@ -82,33 +82,29 @@ class CellTable:
 
     Rows (trials) are added when the first cell in them is recorded, so a plan takes no memory before it is run.
     With `shard` there are slots for its cells only: slot 0, 1, 2, ... for the positions first, first + of, ...
+    `width` is how many cells a row has: systems x cases.
     """
 
     def __init__(self, plan: PlanLine, shard: Shard | None = None) -> None:
         self._plan = plan
         self._cases = {case.id: at for at, case in enumerate(plan.cases)}
         self._systems = {name: at * len(plan.cases) for at, name in enumerate(plan.systems)}
-        self._width = len(plan.cases) * len(plan.systems)
+        self.width = len(plan.cases) * len(plan.systems)
         self._first, self._of = (shard.index - 1, shard.of) if shard else (0, 1)
-        self._slots_of_a_row = -(-self._width // self._of)
+        self._slots_of_a_row = -(-self.width // self._of)
         self._offsets, self._attempts, self._facts = array("q"), array("H"), array("B")
         self._others: dict[int, CellFacts] = {}
-
-    @property
-    def width(self) -> int:
-        """Cells in a row: systems x cases."""
-        return self._width
 
     def position(self, system: str, case: str, trial: int) -> int | None:
         """The number of a cell in the order of the plan; None if it is not planned."""
         first, column = self._systems.get(system), self._cases.get(case)
         if first is None or column is None or not 1 <= trial <= self._plan.trials:
             return None
-        return (trial - 1) * self._width + first + column
+        return (trial - 1) * self.width + first + column
 
     def cell(self, position: int) -> Cell:
         """The cell at a position."""
-        trial, column = divmod(position, self._width)
+        trial, column = divmod(position, self.width)
         system, case = divmod(column, len(self._plan.cases))
         return Cell(self._plan.systems[system], self._plan.cases[case].id, trial + 1)
 
@@ -125,16 +121,15 @@ class CellTable:
 
     def facts(self, position: int) -> CellFacts | None:
         """What is known of the cell at a position; None if no attempt is recorded."""
-        if self.attempts(position) == 0:
-            return None
         slot, rest = divmod(position - self._first, self._of)
         if rest:
-            return self._others[position]
+            return self._others.get(position)
+        if slot >= len(self._attempts) or not self._attempts[slot]:
+            return None
         packed = self._facts[slot]
         code = packed & ~_COLD
-        return CellFacts(
-            self._offsets[slot], self._attempts[slot],
-            ERROR_TYPES[code - 1] if code else None, packed & _COLD != 0)
+        return CellFacts(self._offsets[slot], self._attempts[slot], ERROR_TYPES[code - 1] if code else None,
+                         packed & _COLD != 0)
 
     def record(self, position: int, facts: CellFacts) -> None:
         """Keep an attempt as the last one of its cell."""
@@ -143,15 +138,12 @@ class CellTable:
             self._others[position] = facts
             return
         if slot >= len(self._attempts):
-            self._add_rows(slot)
+            missing = (slot // self._slots_of_a_row + 1) * self._slots_of_a_row - len(self._attempts)
+            for column in (self._offsets, self._attempts, self._facts):
+                column.frombytes(bytes(missing * column.itemsize))
         self._offsets[slot], self._attempts[slot] = facts.offset, facts.attempts
         code = _CODE_OF[facts.error_type] if facts.error_type else 0
         self._facts[slot] = code | (_COLD if facts.is_cold else 0)
-
-    def _add_rows(self, slot: int) -> None:
-        missing = (slot // self._slots_of_a_row + 1) * self._slots_of_a_row - len(self._attempts)
-        for column in (self._offsets, self._attempts, self._facts):
-            column.frombytes(bytes(missing * column.itemsize))
 
     def recorded(self) -> Iterator[tuple[int, Cell]]:
         """All cells with an attempt, in the order of the plan, each behind its position."""

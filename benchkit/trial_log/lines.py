@@ -5,42 +5,17 @@ kit adds is passed over; a change of meaning raises `v`.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from benchkit.basics import fields as types
 from benchkit.basics.fields import Fields, Type
-from benchkit.basics.json_text import close_line
-from benchkit.basics.values import (
-    JSON,
-    Cell,
-    ErrorFacts,
-    Failure,
-    Outcome,
-    Reply,
-    Shard,
-    TaskName,
-    Timings,
-    Usage,
-    seed_of,
-)
-from benchkit.trial_log.schema import (
-    LOG,
-    LOG_FAILURE,
-    LOG_REPLY,
-    LOG_TASK,
-    MOST_CELLS,
-    SESSION_FIELDS,
-    STOP_REASONS,
-    TRIAL_NUMBER,
-    Field,
-    FieldTable,
-    Row,
-    fields_in,
-    inner,
-    log_table,
-)
+from benchkit.basics.json_text import canonical, close_line
+from benchkit.basics.texts import shown_line
+from benchkit.basics.values import JSON, Cell, ErrorFacts, Failure, Outcome, Reply, Shard, TaskName, seed_of
+from benchkit.trial_log import schema
+from benchkit.trial_log.schema import Field, FieldTable, log_table
 
 MOST_LINE_BYTES = 4 * 1024 * 1024
 """A longer line is damage for a reader, and is never written."""
@@ -149,38 +124,39 @@ class StopLine:
 Line: TypeAlias = SessionLine | PlanLine | SystemLine | LoadedLine | TrialLine | StopLine
 
 
-# ---------------------------------------------------------------------------------------------- fields
-
-def _are_pairs(values: Any) -> bool:
-    return all(type(one) is list and len(one) == 2 and all(type(part) is int and part >= 0 for part in one)
-               for one in values)
+def _are_counts(value: Any) -> bool:
+    return len(value) == 2 and all(type(part) is int and part >= 0 for part in value)
 
 
-def _is_shard(value: Any) -> bool:
-    return _are_pairs([value]) and 1 <= value[0] <= value[1] <= MOST_SHARDS
+def _shard_of(value: Any, place: str) -> Shard:
+    if not _are_counts(value) or not 1 <= value[0] <= value[1] <= MOST_SHARDS:
+        raise ValueError(f"{place} is a list, not {_SHARD.words}")
+    return Shard(*value)
 
 
-_IS_ASK = types.HEX_16.admits
+def _items(words: str, one: str, holds: Callable[[Any], bool], made: Callable[[Any], Any], write: Any) -> Type:
+    """A list of which each element must be such a one; what is none is named with its number."""
+    def read(values: Sequence[Any], place: str) -> tuple[Any, ...]:
+        for number, value in enumerate(values):
+            if not holds(value):
+                raise ValueError(f"{place}[{number}] is {shown_line(canonical(value), 60)}, not {one}")
+        return tuple(map(made, values))
+
+    return Type(words, frozenset({list}), read=read, write=lambda values: list(map(write, values)))
 
 
-def _are_cases(values: Any) -> bool:
-    return all(type(one) is list and len(one) == 2 and type(one[0]) is str and one[0] and _IS_ASK(one[1])
-               for one in values)
-
-
-def _list(words: str, holds: Any, read: Any, write: Any) -> Type:
-    return Type(words, frozenset({list}), holds, read=lambda value, place: read(value), write=write)
-
-
-_DAMAGE = _list("a list of [byte offset, length]", _are_pairs, lambda value: tuple(Damage(*one) for one in value),
-                lambda damage: [[one.offset, one.length] for one in damage])
-_SHARD = _list(f"[index, of], from [1, 1] to [{MOST_SHARDS}, {MOST_SHARDS}]", _is_shard, lambda value: Shard(*value),
-               lambda shard: [shard.index, shard.of])
-_CASES = _list("a list of [id, ask]", _are_cases, lambda value: tuple(PlannedCase(*one) for one in value),
-               lambda cases: [[case.id, case.ask] for case in cases])
-_SYSTEMS = _list("a list of names", lambda value: all(type(one) is str and one for one in value), tuple, list)
+_SHARD = Type(f"[index, of], from [1, 1] to [{MOST_SHARDS}, {MOST_SHARDS}]", frozenset({list}),
+              read=_shard_of, write=lambda shard: [shard.index, shard.of])
+_DAMAGE = _items("a list of [byte offset, length]", "[byte offset, length]",
+                 lambda value: type(value) is list and _are_counts(value),
+                 lambda value: Damage(*value), lambda damage: [damage.offset, damage.length])
+_CASES = _items("a list of [id, ask]", "[id, ask], a text that is not empty and 16 hex digits",
+                lambda value: type(value) is list and len(value) == 2 and types.NAME.admits(value[0])
+                and types.HEX_16.admits(value[1]),
+                lambda value: PlannedCase(*value), lambda case: [case.id, case.ask])
+_SYSTEMS = _items("a list of names", "a text that is not empty", types.NAME.admits, str, str)
 SESSION_LINE_FIELDS = (
-    *fields_in(SESSION_FIELDS, LOG, timeout_s=types.SECONDS),
+    *schema.fields_in(schema.SESSION_FIELDS, schema.LOG, timeout_s=types.SECONDS),
     Field("pid", types.COUNT, "the process that wrote it"),
     Field("damage", _DAMAGE, "what this session found damaged, and goes on without"),
     Field("trace_damage", _DAMAGE, "the same of the trace beside the log, where there is one", is_left_out=True),
@@ -188,10 +164,10 @@ SESSION_LINE_FIELDS = (
 )
 PLAN_FIELDS = (
     Field("kit", types.TEXT, "the version of the kit"),
-    Field("task", inner(LOG_TASK), "the task: `module`, `name`, `version`"),
+    Field("task", schema.inner(schema.LOG_TASK), "the task: `module`, `name`, `version`"),
     Field("split", types.TEXT, "the split of the cases"),
     Field("cases", _CASES, "the cases in order, and what is asked"),
-    Field("trials", TRIAL_NUMBER, "how often each case is tried"),
+    Field("trials", schema.TRIAL_NUMBER, "how often each case is tried"),
     Field("systems", _SYSTEMS, "who is asked, in order"),
 )
 SYSTEM_FIELDS = (
@@ -204,18 +180,20 @@ LOADED_FIELDS = (
     Field("details", types.OBJECT.or_null(), "what was loaded, as served", may_miss=True),
 )
 STOP_FIELDS = (
-    Field("reason", types.one_of(STOP_REASONS), "why the session ended"),
+    Field("reason", types.one_of(schema.STOP_REASONS), "why the session ended"),
     Field("at", types.STAMP, "when"),
 )
 
 
 def _check_plan(plan: PlanLine, place: str) -> None:
-    if len({case.id for case in plan.cases}) != len(plan.cases):
-        raise ValueError("cases is a list, not a list in which no id stands twice")
-    if len(set(plan.systems)) != len(plan.systems):
-        raise ValueError("systems is a list, not a list in which no system stands twice")
-    if len(plan.cases) * len(plan.systems) * plan.trials > MOST_CELLS:
-        raise ValueError(f"trials is {plan.trials}, not so few that there are at most {MOST_CELLS:,} cells")
+    for name, listed in (("cases", [case.id for case in plan.cases]), ("systems", plan.systems)):
+        seen: set[str] = set()
+        for number, one in enumerate(listed):
+            if one in seen:
+                raise ValueError(f"{name}[{number}] is {shown_line(canonical(one), 60)}, which stands there twice")
+            seen.add(one)
+    if len(plan.cases) * len(plan.systems) * plan.trials > schema.MOST_CELLS:
+        raise ValueError(f"trials is {plan.trials}, not so few that there are at most {schema.MOST_CELLS:,} cells")
 
 
 def _loaded(load_s: float, context_length: int | None = None, details: Mapping[str, JSON] | None = None) -> LoadedLine:
@@ -225,7 +203,7 @@ def _loaded(load_s: float, context_length: int | None = None, details: Mapping[s
 def _trial_line(
     *, system: str, case: str, trial: int, seed: int, attempt: int, request: str, started_at: str,
     latency_s: float | None, retries: int, waited_s: float, slept_s: float | None = None,
-    error: ErrorFacts | None = None, usage: Usage | None = None, timings: Timings | None = None, **answer: Any,
+    error: ErrorFacts | None = None, **answer: Any,
 ) -> TrialLine:
     if seed != seed_of(trial):
         raise ValueError(f"seed is {seed}, not {seed_of(trial)} (1000 + trial)")
@@ -233,39 +211,40 @@ def _trial_line(
     if error is not None:
         outcome = Failure(error, latency_s, retries, waited_s)
     else:
-        outcome = Reply(usage=usage or Usage(), timings=timings or Timings(), latency_s=latency_s, retries=retries,
-                        waited_s=waited_s, **answer)
+        for name in ("usage", "timings"):
+            if answer[name] is None:
+                del answer[name]
+        outcome = Reply(latency_s=latency_s, retries=retries, waited_s=waited_s, **answer)
     return TrialLine(Cell(system, case, trial), attempt, request, started_at, outcome, slept_s)
 
 
 _AT = {**{name: f"cell.{name}" for name in ("system", "case", "trial", "seed")},
        **{name: f"outcome.{name}" for name in ("error", "latency_s", "retries", "waited_s", "usage", "timings",
                                                "finish", "output", "reasoning")}}
-_REPLY = log_table(_trial_line, LOG_REPLY, at=_AT)
-_FAILURE = log_table(_trial_line, LOG_FAILURE, at=_AT)
-_TABLES: Mapping[str, tuple[type[Line], FieldTable[Any]]] = {
-    "session": (SessionLine, log_table(SessionLine, SESSION_LINE_FIELDS)),
-    "plan": (PlanLine, log_table(PlanLine, PLAN_FIELDS, rule=_check_plan)),
-    "system": (SystemLine, log_table(SystemLine, SYSTEM_FIELDS)),
-    "loaded": (LoadedLine, log_table(_loaded, LOADED_FIELDS)),
-    "trial": (TrialLine, _REPLY),
-    "stop": (StopLine, log_table(StopLine, STOP_FIELDS)),
+_REPLY = log_table(_trial_line, schema.LOG_REPLY, at=_AT)
+_FAILURE = log_table(_trial_line, schema.LOG_FAILURE, at=_AT)
+_TABLES: Mapping[type[Line], tuple[str, FieldTable[Any]]] = {
+    SessionLine: ("session", log_table(SessionLine, SESSION_LINE_FIELDS)),
+    PlanLine: ("plan", log_table(PlanLine, PLAN_FIELDS, rule=_check_plan)),
+    SystemLine: ("system", log_table(SystemLine, SYSTEM_FIELDS)),
+    LoadedLine: ("loaded", log_table(_loaded, LOADED_FIELDS)),
+    TrialLine: ("trial", _REPLY),
+    StopLine: ("stop", log_table(StopLine, STOP_FIELDS)),
 }
-_KIND = types.one_of(_TABLES)
+_TABLE_OF = dict(_TABLES.values())
+_KIND = types.one_of(_TABLE_OF)
 
 
 def bytes_of(line: Line, place: LinePosition) -> bytes:
     r"""The whole line as it stands in the log, "\n" included. Raises ValueError for a value that JSON cannot say."""
-    return close_line({**fields_of(line), "session": place.session, "n": place.n})
-
-
-def fields_of(line: Line) -> Row:
-    """A line as an object, without its place."""
-    kind, table = next((kind, table) for kind, (made, table) in _TABLES.items() if isinstance(line, made))
+    kind, table = _TABLES[type(line)]
     if isinstance(line, TrialLine) and isinstance(line.outcome, Failure):
         table = _FAILURE
-    version = {"v": _VERSION} if kind == "session" else {}
-    return {"kind": kind, **version, **table.fields_of(line)}
+    fields = table.fields_of(line)
+    fields.update(kind=kind, session=place.session, n=place.n)
+    if kind == "session":
+        fields["v"] = _VERSION
+    return close_line(fields)
 
 
 def place_of(fields: JSON) -> LinePosition:
@@ -280,9 +259,10 @@ def line_of(fields: JSON) -> Line:
     kind = values.take("kind", _KIND)
     if kind == "session" and values.integer("v") != _VERSION:
         raise values.wrong("v", f"{_VERSION} (a log of another version needs another kit)")
-    if kind != "trial":
-        line: Line = _TABLES[kind][1].value_of(fields)
-        return line
-    if ("error" in values) == ("output" in values):
-        raise ValueError("error must be there if output is not, and only then")
-    return (_FAILURE if "error" in values else _REPLY).value_of(fields)
+    table = _TABLE_OF[kind]
+    if kind == "trial":
+        if ("error" in values) == ("output" in values):
+            raise ValueError("error must be there if output is not, and only then")
+        table = _FAILURE if "error" in values else _REPLY
+    line: Line = table.value_of(fields)
+    return line

@@ -9,34 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 
-from benchkit.basics import json_text
 from benchkit.basics.command import shell_word
 from benchkit.basics.errors import Unusable
 from benchkit.basics.json_text import requests_with
 from benchkit.basics.values import JSON, Cell, Shard
 from benchkit.disk.file_kinds import FileKind, refuse_another_kind
 from benchkit.disk.whole_files import shown_path, write_new
+from benchkit.trial_log import lines as log_lines
 from benchkit.trial_log.accounting import Accounting, SessionSummary
 from benchkit.trial_log.cell_table import CellFacts, CellTable, RequestChanges
-from benchkit.trial_log.lines import (
-    SESSION_START,
-    Damage,
-    Line,
-    LinePosition,
-    PlanLine,
-    SessionLine,
-    TrialLine,
-    bytes_of,
-    line_of,
-)
-from benchkit.trial_log.scan import LineSource, NamedDamage, Prescan, line_and_place, prescan_of
+from benchkit.trial_log.lines import Damage, LinePosition, SessionLine, TrialLine
+from benchkit.trial_log.scan import LineSource, NamedDamage, line_and_place, parsed, prescan_of
 
 __all__ = ["SessionSummary", "TakeLine", "TrialLog", "read_log"]
 
-TakeLine = Callable[[Line, LinePosition], None]
+TakeLine = Callable[[log_lines.Line, LinePosition], None]
 """What is given the lines of a log, one after the other."""
 
 
@@ -57,7 +47,7 @@ class TrialLog:
     size: int
     lines: int
     sessions: tuple[SessionSummary, ...]
-    plan: PlanLine | None
+    plan: log_lines.PlanLine | None
     settings: Mapping[str, Mapping[str, JSON]]
     harmless: tuple[Damage, ...]
     named: tuple[Damage, ...]
@@ -77,7 +67,7 @@ class TrialLog:
         """Whether reading the log again would give the same: nothing was written to it since it was read."""
         return self._source.is_unchanged
 
-    def planned(self) -> PlanLine:
+    def planned(self) -> log_lines.PlanLine:
         """The plan. Raises Unusable if there is none: nothing is recorded yet."""
         if self.plan is not None:
             return self.plan
@@ -174,7 +164,7 @@ class TrialLog:
         """The last attempts at all recorded cells of a system, in the order of the plan, read one by one."""
         return (self.trial(cell) for _, cell in self.cells() if cell.system == system)
 
-    def lines_that_count(self) -> Iterator[tuple[Line, LinePosition]]:
+    def lines_that_count(self) -> Iterator[tuple[log_lines.Line, LinePosition]]:
         """Every line that is not damage, in the order of the log, read one by one."""
         return (line_and_place(f"{shown_path(self.path)}: byte {offset}", data) for offset, data in self.raw_lines())
 
@@ -187,7 +177,7 @@ class TrialLog:
 
     def _trial_at(self, offset: int) -> TrialLine:
         try:
-            line = line_of(json_text.parse(self._source.at(offset)))
+            line = log_lines.line_of(parsed(self._source.at(offset)))
         except ValueError as error:
             raise Unusable(f"{shown_path(self.path)}: byte {offset}: {error}") from None
         if not isinstance(line, TrialLine):
@@ -199,13 +189,11 @@ class TrialLog:
             return True
         if facts.offset > self._changes.known_at(cell):
             return False
-        return self._trial_at(facts.offset).request != self._request_of(cell)
-
-    def _request_of(self, cell: Cell) -> str | None:
         position, request = self.position(cell), self._requests.get(cell.system)
-        if self._table is None or position is None or request is None:
-            return None
-        return request(self._table.ask(position), cell.seed)
+        asked = None
+        if self._table is not None and position is not None and request is not None:
+            asked = request(self._table.ask(position), cell.seed)
+        return self._trial_at(facts.offset).request != asked
 
 
 def read_log(path: Path | str, *, accept_damage: bool = False, take: TakeLine | None = None) -> TrialLog:
@@ -218,29 +206,23 @@ def read_log(path: Path | str, *, accept_damage: bool = False, take: TakeLine | 
     refuse_another_kind(source.path, FileKind.LOG)
     prescan = prescan_of(source)
     if not prescan.has_session:
-        source.refuse_foreign(SESSION_START, "trial log")
+        source.refuse_foreign(log_lines.SESSION_START, "trial log")
     accounting = Accounting(source.path, prescan, accept_damage)
     for offset, length, data in _lines_to(prescan.size, source):
         if accounting.take(offset, length, data) and take is not None and data is not None:
             take(*line_and_place(f"{shown_path(source.path)}: byte {offset}", data))
-    return _log_of(source, prescan, accounting)
+    systems = accounting.changes.system_lines
+    return TrialLog(
+        path=source.path, size=prescan.size, lines=prescan.lines, sessions=accounting.sessions, plan=prescan.plan,
+        settings={name: line.settings for name, line in systems.items()},
+        harmless=tuple(accounting.pending), named=prescan.named.all, _table=accounting.table,
+        _unplanned=accounting.unplanned, _changes=accounting.changes,
+        _requests={name: requests_with(line.settings) for name, line in systems.items()}, _source=source)
 
 
 def _lines_to(size: int, source: LineSource) -> Iterator[tuple[int, int, bytes | None]]:
     # the log may have grown since its size was taken
     return takewhile(lambda line: line[0] < size, source.lines())
-
-
-def _log_of(source: LineSource, prescan: Prescan, accounting: Accounting) -> TrialLog:
-    lines = accounting.changes.system_lines
-    return TrialLog(
-        path=source.path, size=prescan.size, lines=prescan.lines, sessions=accounting.sessions,
-        plan=prescan.plan,
-        settings={name: line.settings for name, line in lines.items()},
-        harmless=tuple(accounting.pending), named=prescan.named.all,
-        _table=accounting.table, _unplanned=accounting.unplanned,
-        _changes=accounting.changes,
-        _requests={name: requests_with(line.settings) for name, line in lines.items()}, _source=source)
 
 
 def export_clean(log: TrialLog, path: Path | str) -> None:
@@ -256,22 +238,14 @@ def export_clean(log: TrialLog, path: Path | str) -> None:
 
 def _clean_lines(log: TrialLog) -> Iterator[bytes]:
     """The lines that count, closed again, beginning with the first session."""
-    first = log.sessions[0]
-    yield bytes_of(_clean(first.line), LinePosition(first.id, 0))
-    counts = {session.id: 0 for session in log.sessions}
-    counts[first.id], current = 1, first.id
-    for line, place in log.lines_that_count():
-        if _is_left_out(log, line) or place == LinePosition(first.id, 0):
+    first, counts = log.sessions[0], {session.id: 0 for session in log.sessions}
+    head = first.line, LinePosition(first.id, 0)
+    current = first.id
+    for line, place in chain([head], (one for one in log.lines_that_count() if one[1] != head[1])):
+        # the plan that held a trial may be lost, and a log may not hold what it does not plan
+        if isinstance(line, TrialLine) and log.position(line.cell) is None:
             continue
         current = place.session if place.session in counts else current
-        yield bytes_of(_clean(line), LinePosition(current, counts[current]))
+        clean = replace(line, damage=()) if isinstance(line, SessionLine) else line
+        yield log_lines.bytes_of(clean, LinePosition(current, counts[current]))
         counts[current] += 1
-
-
-def _clean(line: Line) -> Line:
-    return replace(line, damage=()) if isinstance(line, SessionLine) else line
-
-
-def _is_left_out(log: TrialLog, line: Line) -> bool:
-    # the plan that held this trial is lost, and a log may not hold what it does not plan
-    return isinstance(line, TrialLine) and log.position(line.cell) is None

@@ -1,14 +1,11 @@
 """The fast scan of a log: its lines as bytes, a trial line without parsing it, and what must be known beforehand.
 
-The prescan finds the end of the log, its last plan and the damage it names; only then can its lines be counted.
-Never more than one line is in memory.
-
 Parsing strictly takes four times as long as `json.loads`; a log of a million trials is read at every start. The
 shape accepts a part of what `lines.line_of` accepts, and nothing else (a test holds that): a trial line as the
 kit writes it, whole, in canonical order. Whatever else there is takes the long way.
 
 A session line names damage that stands before it, and a plan may grow after the trials it holds: so a log is
-looked over once for these, and then counted (accounting.py).
+looked over once for these, and then counted (accounting.py). Never more than one line is in memory.
 """
 from __future__ import annotations
 
@@ -25,19 +22,11 @@ from benchkit.basics import json_text
 from benchkit.basics.errors import Unusable
 from benchkit.basics.json_text import is_whole
 from benchkit.basics.texts import CRLF, encoding_fault
-from benchkit.basics.values import Shard
+from benchkit.basics.values import JSON, Shard, seed_of
 from benchkit.disk.whole_files import open_to_read, refusal, shown_path
-from benchkit.trial_log.lines import (
-    MOST_LINE_BYTES,
-    Damage,
-    Line,
-    LinePosition,
-    PlanLine,
-    SessionLine,
-    line_of,
-    place_of,
-)
-from benchkit.trial_log.schema import ERROR_FIELDS, LOG_FAILURE, LOG_REPLY, MOST_ATTEMPTS, MOST_CELLS, Field, pattern_of
+from benchkit.trial_log import lines, schema
+from benchkit.trial_log.lines import MOST_LINE_BYTES, Damage, PlanLine, SessionLine
+from benchkit.trial_log.schema import Field, pattern_of
 
 _BUFFER_BYTES, _PIECE_BYTES = 256 * 1024, 2048
 MOST_TORN_BYTES = 64 * 1024
@@ -54,18 +43,15 @@ class LineSource:
         self._file = os.fdopen(open_to_read(path), "rb", buffering=_BUFFER_BYTES)
         self._stands_at = -1
         self._opened = _state(os.fstat(self._file.fileno()))
-        self._refuse_changed()
-
-    def _refuse_changed(self) -> None:
-        """Raise Unusable for a log whose every line was changed: all is there, and none of it would count."""
         try:
             first = self._read_at(0)
         except OSError as error:
-            raise refusal(self.path, "read", error) from None
+            raise refusal(path, "read", error) from None
+        # a program has changed every line: all is there, and none of it would count
         fault = encoding_fault(first) or (
             CRLF if first.endswith(b"\r\n") and is_whole(first.removesuffix(b"\r\n")) else None)
         if fault:
-            raise Unusable(f"{shown_path(self.path)}: {fault}")
+            raise Unusable(f"{shown_path(path)}: {fault}")
 
     def refuse_foreign(self, start: bytes, kind: str) -> None:
         """Raise Unusable for a file that nothing of ours has begun: bytes are never added to one.
@@ -73,19 +59,16 @@ class LineSource:
         Ours is an empty file, one that holds a whole line, and one whose lines were torn and begin as the first line of
         ours does (`start`), or that a power cut has filled with NULs up to some place of that line.
         """
-        head = self._file_head()
+        self._stands_at = -1
+        try:
+            self._file.seek(0)
+            head = self._file.read(MOST_TORN_BYTES + 1)
+        except OSError as error:
+            raise refusal(self.path, "read", error) from None
         if head and not _is_begun(head, start) and not any(
                 data is not None and is_whole(data) for _, _, data in self.lines()):
             raise Unusable(f"{shown_path(self.path)}: this is no {kind}, for no line of one is in it, so nothing is "
                            f"added to it; give another name, or move this file away")
-
-    def _file_head(self) -> bytes:
-        self._stands_at = -1
-        try:
-            self._file.seek(0)
-            return self._file.read(MOST_TORN_BYTES + 1)
-        except OSError as error:
-            raise refusal(self.path, "read", error) from None
 
     @property
     def is_unchanged(self) -> bool:
@@ -104,15 +87,15 @@ class LineSource:
         offset = start
         try:
             while line := self._read_at(offset):
-                if line[-1:] == b"\n":
-                    length, data = len(line), line[:-1]
-                elif (rest := self._rest_of(line)) is not None:
-                    length, data = len(line) + rest, None
-                else:
+                length, is_long = len(line), line[-1:] != b"\n"
+                while line[-1:] != b"\n" and len(line) > MOST_LINE_BYTES:
+                    line = self._file.readline(MOST_LINE_BYTES + 1)
+                    length += len(line)
+                if line[-1:] != b"\n":
                     return
                 begin, offset = offset, offset + length
                 self._stands_at = offset
-                yield begin, length, data
+                yield begin, length, None if is_long else line[:-1]
         except OSError as error:
             raise refusal(self.path, "read", error) from None
 
@@ -123,35 +106,23 @@ class LineSource:
         self._stands_at = -1
         return self._file.readline(MOST_LINE_BYTES + 1)
 
-    def _rest_of(self, piece: bytes) -> int | None:
-        """Bytes from the end of a full piece to the newline of its line; None where the file ends before."""
-        count = 0
-        while len(piece) > MOST_LINE_BYTES:
-            piece = self._file.readline(MOST_LINE_BYTES + 1)
-            count += len(piece)
-            if piece[-1:] == b"\n":
-                return count
-        return None
-
     def at(self, offset: int) -> bytes:
         r"""The whole line that begins at an offset, without its "\n". Raises Unusable if there is none."""
         try:
-            line = self._piece_at(offset) if hasattr(os, "pread") else self._read_at(offset)
+            if hasattr(os, "pread"):
+                # one line here, one there: to fill the whole buffer for each took half of the time of a conversion
+                line, size = b"", _PIECE_BYTES
+                while b"\n" not in line and len(line) <= MOST_LINE_BYTES and (
+                        piece := os.pread(self._file.fileno(), size, offset + len(line))):
+                    line, size = line + piece, size * 2
+                line = line[:line.find(b"\n") + 1]
+            else:
+                line = self._read_at(offset)
         except OSError as error:
             raise refusal(self.path, "read", error) from None
         if line[-1:] != b"\n" or not is_whole(line[:-1]):
             raise Unusable(f"{shown_path(self.path)}: byte {offset}: the line was changed while it was read")
         return line[:-1]
-
-    def _piece_at(self, offset: int) -> bytes:
-        # one line here, one there: to fill the whole buffer for each took half of the time of a conversion
-        data, size = b"", _PIECE_BYTES
-        while b"\n" not in data and len(data) <= MOST_LINE_BYTES:
-            piece = os.pread(self._file.fileno(), size, offset + len(data))
-            if not piece:
-                break
-            data, size = data + piece, size * 2
-        return data[:data.find(b"\n") + 1]
 
     def close(self) -> None:
         """Close the file. It is also closed when nobody holds this any more."""
@@ -176,11 +147,17 @@ def _state(found: os.stat_result) -> tuple[int, int, int, int]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def line_and_place(where: str, data: bytes) -> tuple[Line, LinePosition]:
+def parsed(data: bytes) -> JSON:
+    """The object of a whole line. Raises ValueError for what is no strict JSON."""
+    # of a line of this shape, any reading is the strict one
+    return json.loads(data) if _REPLY.fullmatch(data) or _FAILURE.fullmatch(data) else json_text.parse(data)
+
+
+def line_and_place(where: str, data: bytes) -> tuple[lines.Line, lines.LinePosition]:
     """What a whole line says. Raises Unusable for what no line can say; `where` names file and line."""
     try:
-        fields = json_text.parse(data)
-        return line_of(fields), place_of(fields)
+        fields = parsed(data)
+        return lines.line_of(fields), lines.place_of(fields)
     except ValueError as error:
         raise Unusable(f"{where}: {error}") from None
 
@@ -193,7 +170,7 @@ def where_in(path: Path, number: int, offset: int) -> str:
 _KIND = Field("kind", types.one_of(["trial"]), "")
 _ANY_LINE = (_KIND, Field("n", types.COUNT, ""), Field("session", types.HEX_16, ""))
 _SCANNED = ("attempt", "case", "n", "seed", "session", "system", "trial")
-_ERROR = replace(types.TEXT, pattern=pattern_of(ERROR_FIELDS, "type"))
+_ERROR = replace(types.TEXT, pattern=pattern_of(schema.ERROR_FIELDS, "type"))
 
 
 def _line_pattern(listed: Iterable[Field]) -> re.Pattern[bytes]:
@@ -201,8 +178,8 @@ def _line_pattern(listed: Iterable[Field]) -> re.Pattern[bytes]:
     return re.compile((body.removesuffix(r"\}") + r',"sum":"[0-9a-f]{16}"\}').encode("ascii"))
 
 
-_REPLY = _line_pattern(LOG_REPLY)
-_FAILURE = _line_pattern(replace(one, type=_ERROR) if one.name == "error" else one for one in LOG_FAILURE)
+_REPLY = _line_pattern(schema.LOG_REPLY)
+_FAILURE = _line_pattern(replace(one, type=_ERROR) if one.name == "error" else one for one in schema.LOG_FAILURE)
 
 
 @dataclass(slots=True)
@@ -220,25 +197,22 @@ class ScannedTrial:
 
 def scan_trial_line(line: bytes) -> ScannedTrial | None:
     """What a whole trial line says, or None if it takes the long way (which says what is wrong, if anything)."""
+    error_type = None
     found = _REPLY.fullmatch(line)
     if found:
         attempt, case, n, seed, session, system, trial = found.groups()
-        error_type = None
     else:
         found = _FAILURE.fullmatch(line)
         if not found:
             return None
-        attempt, case, error_type, n, seed, session, system, trial = found.groups()
+        attempt, case, quoted_type, n, seed, session, system, trial = found.groups()
+        error_type = _text_of(quoted_type)
     scanned = ScannedTrial(
-        _text_of(session), int(n), _text_of(system), _text_of(case), int(trial), int(attempt),
-        None if error_type is None else _text_of(error_type))
-    return scanned if _is_possible(scanned, int(seed)) else None
-
-
-def _is_possible(scanned: ScannedTrial, seed: int) -> bool:
-    return (
-        1 <= scanned.trial <= MOST_CELLS and seed == 1000 + scanned.trial
-        and 1 <= scanned.attempt <= MOST_ATTEMPTS and scanned.system != "" and scanned.case != "")
+        _text_of(session), int(n), _text_of(system), _text_of(case), int(trial), int(attempt), error_type)
+    is_possible = (
+        1 <= scanned.trial <= schema.MOST_CELLS and int(seed) == seed_of(scanned.trial)
+        and 1 <= scanned.attempt <= schema.MOST_ATTEMPTS and scanned.system != "" and scanned.case != "")
+    return scanned if is_possible else None
 
 
 def _text_of(quoted: bytes) -> str:
@@ -306,24 +280,15 @@ def prescan_of(source: LineSource) -> Prescan:
             where = where_in(source.path, number, offset)
             line, _place = line_and_place(where, data)
             if isinstance(line, SessionLine):
+                if any(found.offset + found.length > offset for found in line.damage):
+                    raise Unusable(f"{where}: damage names bytes that do not stand before it")
                 shards.append(line.shard)
-                damage.extend(_named_before(line, where, offset))
-    named = NamedDamage(damage)
-    shard = shards[0] if len(set(shards)) == 1 else None
-    return Prescan(size, number, bool(shards), _last_plan(source, plans, named), named, shard)
-
-
-def _named_before(line: SessionLine, where: str, offset: int) -> tuple[Damage, ...]:
-    for damage in line.damage:
-        if damage.offset + damage.length > offset:
-            raise Unusable(f"{where}: damage names bytes that do not stand before it")
-    return line.damage
-
-
-def _last_plan(source: LineSource, plans: list[tuple[int, int, int]], named: NamedDamage) -> PlanLine | None:
-    for number, offset, length in reversed(plans):
+                damage.extend(line.damage)
+    named, plan = NamedDamage(damage), None
+    while plan is None and plans:
+        at, offset, length = plans.pop()
         if not named.covers(offset, length):
-            line, _place = line_and_place(where_in(source.path, number, offset), source.at(offset))
-            if isinstance(line, PlanLine):
-                return line
-    return None
+            line, _place = line_and_place(where_in(source.path, at, offset), source.at(offset))
+            plan = line if isinstance(line, PlanLine) else None
+    shard = shards[0] if len(set(shards)) == 1 else None
+    return Prescan(size, number, bool(shards), plan, named, shard)

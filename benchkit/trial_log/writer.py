@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 
 from benchkit.basics import json_text
 from benchkit.basics.errors import EnvironmentFailure, KitError, Unusable
@@ -22,10 +21,14 @@ from benchkit.trial_log.scan import scan_trial_line
 
 
 class LogWriter:
-    """The one writer of a log; made by `open`. Use as a context manager, or `close` it."""
+    """The one writer of a log; made by `open`. Use as a context manager, or `close` it.
+
+    `session` is the id of the session that it begins.
+    """
 
     def __init__(self, path: Path, file: AppendFile, session: str, accept_damage: bool) -> None:
-        self._path, self._file, self._session, self._accepts = path, file, session, accept_damage
+        self._path, self._file, self._accepts = path, file, accept_damage
+        self.session = session
         self._n = 0
         self._waiting: bytearray | None = None
 
@@ -42,15 +45,14 @@ class LogWriter:
         try:
             file = AppendFile.open(path, calls)
         except LockedElsewhere:
-            raise EnvironmentFailure(
-                f"{shown_path(path)} is in use by another run{_holder(Path(path))}; "
-                "wait for its end, or record into another log") from None
+            holder = ""
+            with suppress(KitError):
+                sessions = read_log(path, accept_damage=True).sessions
+                # the pid is told, never acted on: the holder is whoever has the lock
+                holder = f" (process {sessions[-1].line.pid})" if sessions else ""
+            raise EnvironmentFailure(f"{shown_path(path)} is in use by another run{holder}; "
+                                     "wait for its end, or record into another log") from None
         return cls(Path(path), file, session or secrets.token_hex(8), accept_damage)
-
-    @property
-    def session(self) -> str:
-        """The id of the session that this writer begins."""
-        return self._session
 
     @property
     def has_failed(self) -> bool:
@@ -76,12 +78,8 @@ class LogWriter:
         if self._file.size > log.size:
             self._file.append(b"\n")
             log = self.read()
-        self._append(replace(line, damage=log.harmless))
+        self.write(replace(line, damage=log.harmless))
         return log
-
-    def write(self, line: Line) -> None:
-        """Write any other line. When this returns, a trial is recorded, and not before; see `together`."""
-        self._append(line)
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -97,24 +95,24 @@ class LogWriter:
             if data:
                 self._file.append(data)
 
-    def _append(self, line: Line) -> None:
-        """Raises EnvironmentFailure when the line is not on the disk, ValueError for one that no reader takes."""
+    def write(self, line: Line) -> None:
+        """Write a line. When this returns, a trial is recorded, and not before; see `together`.
+
+        Raises EnvironmentFailure when the line is not on the disk, ValueError for one that no reader takes.
+        """
         if (self._n == 0) != isinstance(line, SessionLine):
             raise RuntimeError("a session is begun once, and before anything else")
-        data = bytes_of(line, LinePosition(self._session, self._n))
-        self._check_readable(data)
-        if self._waiting is None:
-            self._file.append(data)
-        else:
-            self._waiting += data
-        self._n += 1
-
-    def _check_readable(self, data: bytes) -> None:
+        data = bytes_of(line, LinePosition(self.session, self._n))
         # what is in the log stays there: a line that makes it unreadable must not get in
         if len(data) > MOST_LINE_BYTES:
             raise Unusable(f"{shown_path(self._path)}: a line of {len(data):,} bytes is more than a log takes")
         if scan_trial_line(data[:-1]) is None:
             line_of(json_text.parse(data[:-1]))
+        if self._waiting is None:
+            self._file.append(data)
+        else:
+            self._waiting += data
+        self._n += 1
 
     def close(self) -> None:
         """Release the lock. Closing twice does nothing."""
@@ -123,16 +121,5 @@ class LogWriter:
     def __enter__(self) -> LogWriter:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _holder(path: Path) -> str:
-    # the pid is told, never acted on: the holder is whoever has the lock
-    try:
-        sessions = read_log(path, accept_damage=True).sessions
-    except KitError:
-        return ""
-    return f" (process {sessions[-1].line.pid})" if sessions else ""
