@@ -18,7 +18,6 @@ from benchkit.disk.whole_files import open_to_read, read_json, shown_path
 HEAD_BYTES = 2**18
 _FIRST_KEY = re.compile(rb'\s*\{\s*"([a-z_]+)"\s*:')
 _CLOSING = re.compile(rb',"sum":"[0-9a-f]{16}"\}\r?$', re.MULTILINE)
-
 _TASK = re.compile(rb'"task":\s*\{\s*"module":\s*"([A-Za-z0-9_.]+)"')
 
 
@@ -57,25 +56,23 @@ def kind_in(head: bytes) -> FileKind | None:
 
 def refuse_another_kind(path: Path, wanted: FileKind) -> None:
     """Raise Unusable where a file is another of the kit's files than the one wanted, with what to do with it."""
-    kind = kind_in(beginning(path))
+    head = beginning(path)
+    kind = kind_in(head)
     if kind is FileKind.CASES and wanted not in (FileKind.CASES, FileKind.LOG):
-        kind = _kind_by_all_keys(path)
+        # recordings and records have cases, too, and these come first where keys were sorted
+        value = read_json(path)
+        keys = value.keys() if isinstance(value, Mapping) else ()
+        kind = next((kind for key, kind in _FIRST_KEYS.items() if key.decode() in keys), None)
     if kind not in (None, wanted):
-        raise Unusable(f"{shown_path(path)}: this is {kind}, not {wanted}; {_remedy(path, kind, wanted)}")
+        raise Unusable(f"{shown_path(path)}: this is {kind}, not {wanted}; {_remedy(path, head, kind, wanted)}")
 
 
-def _kind_by_all_keys(path: Path) -> FileKind | None:
-    """The kind of a JSON file: recordings and records have cases, too, and these come first where keys were sorted."""
-    value = read_json(path)
-    keys = value.keys() if isinstance(value, Mapping) else ()
-    return next((kind for key, kind in _FIRST_KEYS.items() if key.decode() in keys), None)
-
-
-def _remedy(path: Path, kind: FileKind | None, wanted: FileKind) -> str:
+def _remedy(path: Path, head: bytes, kind: FileKind | None, wanted: FileKind) -> str:
     name = shell_word(str(path))
     if wanted is FileKind.RUN_RECORD and kind in (FileKind.LOG, FileKind.RECORDING):
-        out = shell_word(os.path.join("runs", f"{path.stem}.json"))
-        command = f"python3 harness.py run{_task_in(path)} --system {shell_word(f'replay:{path}')} --out {out}"
+        found, out = _TASK.search(head), shell_word(os.path.join("runs", f"{path.stem}.json"))
+        task = "" if found is None else f" --task {shell_word(found[1].decode('utf-8', 'replace'))}"
+        command = f"python3 harness.py run{task} --system {shell_word(f'replay:{path}')} --out {out}"
         return f"judge it first (with --cases FILE if its cases are not in cases.json): {command}"
     if wanted is FileKind.RUN_RECORD and kind in (FileKind.REPORT, FileKind.GATE, FileKind.PAGE):
         return "give the run records it was made of, as python3 harness.py run writes them"
@@ -86,12 +83,6 @@ def _remedy(path: Path, kind: FileKind | None, wanted: FileKind) -> str:
     return _WHERE_FROM[wanted]
 
 
-def _task_in(path: Path) -> str:
-    """` --task MODULE` for the task of a log or a recording, where its beginning names it; else nothing."""
-    found = _TASK.search(beginning(path))
-    return "" if found is None else f" --task {shell_word(found[1].decode('utf-8', 'replace'))}"
-
-
 _WHERE_FROM = {
     FileKind.LOG: "give the log that python3 bench.py writes, whose name ends in .jsonl",
     FileKind.RECORDING: "give a recording or a log, as python3 bench.py writes them",
@@ -99,8 +90,6 @@ _WHERE_FROM = {
     FileKind.CASES: "name the file of cases with --cases",
     FileKind.DIGESTS: "give a file that python3 outputs_digest.py LOG --update FILE --label TEXT has made",
 }
-
-
 _FLAGS = {".json": "--out", ".html": "--html", ".htm": "--html", ".md": "--markdown", ".markdown": "--markdown",
           ".xml": "--junit", ".csv": "--csv"}
 """The flag of report.py that writes files of such names."""

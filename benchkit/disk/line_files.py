@@ -32,24 +32,19 @@ class LineFile:
         self.path = path
         self._file = os.fdopen(open_to_read(path), "rb", buffering=_CHUNK_BYTES)
         self._index = array("q", [0])
-        self.size = 0
+        self.size, at, last = 0, 0, b"\n"
         try:
-            self.is_torn = self._count()
+            while chunk := self._file.read(_CHUNK_BYTES):
+                for found in _LINE_END.finditer(chunk):
+                    self.size += 1
+                    if self.size % STRIDE == 0:
+                        self._index.append(at + found.end())
+                at, last = at + len(chunk), chunk[-1:]
+                if self.size > MOST_LINES:
+                    raise Unusable(f"{shown_path(path)} has more than {MOST_LINES:,} lines, the most that are read")
         except OSError as error:
             raise refusal(path, "read", error) from None
-
-    def _count(self) -> bool:
-        """Count the lines and note where they begin; whether bytes stand behind the last."""
-        at, last = 0, b"\n"
-        while chunk := self._file.read(_CHUNK_BYTES):
-            for found in _LINE_END.finditer(chunk):
-                self.size += 1
-                if self.size % STRIDE == 0:
-                    self._index.append(at + found.end())
-            at, last = at + len(chunk), chunk[-1:]
-            if self.size > MOST_LINES:
-                raise Unusable(f"{shown_path(self.path)} has more than {MOST_LINES:,} lines, the most that are read")
-        return last != b"\n"
+        self.is_torn = last != b"\n"
 
     def lines(self, start: int, stop: int) -> Iterator[bytes]:
         r"""The lines from number `start` up to, and without, `stop`, counted from 0; each without its "\n".
@@ -58,26 +53,19 @@ class LineFile:
         """
         at = self._index[start // STRIDE] if start < stop else 0
         for number in range(start - start % STRIDE, stop):
-            line = self._line_at(at, number)
+            try:
+                self._file.seek(at)  # within the buffer, this moves a pointer
+                line = self._file.readline(MOST_LINE_BYTES + 1)
+            except OSError as error:
+                raise refusal(self.path, "read", error) from None
+            if line[-1:] != b"\n":
+                is_long = len(line) > MOST_LINE_BYTES
+                raise Unusable(f"{shown_path(self.path)}: line {number + 1} " + (
+                    f"has more than {MOST_LINE_BYTES:,} bytes, the most that is read of one" if is_long
+                    else "was changed while it was read"))
             at += len(line)
             if number >= start:
                 yield line[:-1]
-
-    def _line_at(self, at: int, number: int) -> bytes:
-        try:
-            self._file.seek(at)  # within the buffer, this moves a pointer
-            line = self._file.readline(MOST_LINE_BYTES + 1)
-        except OSError as error:
-            raise refusal(self.path, "read", error) from None
-        if line[-1:] != b"\n":
-            raise Unusable(f"{shown_path(self.path)}: line {number + 1} {self._fault(line)}")
-        return line
-
-    @staticmethod
-    def _fault(line: bytes) -> str:
-        if len(line) > MOST_LINE_BYTES:
-            return f"has more than {MOST_LINE_BYTES:,} bytes, the most that is read of one"
-        return "was changed while it was read"
 
     def close(self) -> None:
         """Close the file. It is also closed when nobody holds this any more."""

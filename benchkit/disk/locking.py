@@ -5,13 +5,12 @@ Windows and macOS differ from Linux here and nowhere else in the disk layer. Wha
 """
 from __future__ import annotations
 
-import contextlib
 import errno
 import importlib
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,35 +40,26 @@ def lock(fd: int) -> None:
 
 def lock_file(fd: int, fcntl: Any, most_s: float = MOST_LOCKING_S) -> None:
     """Lock by flock: by open file, unlike lockf, which is lost when any descriptor of the file is closed."""
+    # only the main thread can be told, and only where it has alarms
+    is_timed = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+
+    def ring(_number: int, _frame: object) -> None:
+        # Python makes a call again that a signal interrupted, unless this raises
+        raise TimeoutError(errno.ETIMEDOUT, f"neither had nor refused within {most_s:g} s")
+
+    before = signal.signal(signal.SIGALRM, ring) if is_timed else None
     try:
-        with _ended_after(most_s):
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if is_timed:
+            signal.setitimer(signal.ITIMER_REAL, most_s)
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise LockedElsewhere("it is locked by another process") from None
     except OSError as error:
         raise _no_locks(error) from None
-
-
-@contextlib.contextmanager
-def _ended_after(seconds: float) -> Iterator[None]:
-    """A call within ends by TimeoutError after so long; only the main thread can be told, and only where it has alarms.
-
-    Python makes a call again that a signal interrupted, for as long as the system says that one did.
-    """
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def ring(_number: int, _frame: object) -> None:
-        raise TimeoutError(errno.ETIMEDOUT, f"neither had nor refused within {seconds:g} s")
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        if is_timed:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
 
 
 def lock_byte(fd: int, msvcrt: Any) -> None:

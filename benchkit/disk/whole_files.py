@@ -22,7 +22,6 @@ from benchkit.disk.locking import sync, sync_folder
 
 MOST_BYTES = 1024 * 1024 * 1024
 """How much is read of a file when the caller names no limit."""
-BYTES_OF_A_START = 200
 _GIVEN_WRONG = {
     errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.EILSEQ,
     errno.EEXIST,
@@ -106,7 +105,7 @@ def refuse_unlike(path: Path | str, start: re.Pattern[bytes], kind: str) -> None
     """Raise Unusable where a file stands that is neither empty nor begins as `start` does, so is no `kind`."""
     try:
         with os.fdopen(open_to_read(path), "rb") as file:
-            head = file.read(BYTES_OF_A_START)
+            head = file.read(200)
     except Unusable:
         if os.path.isfile(path):
             raise  # it cannot be read, so nobody knows whose it is
@@ -146,93 +145,49 @@ def write_whole(
     Missing folders are made; a link is replaced, and what it leads to stays as it is. What `chunks` raises passes
     through, and leaves nothing behind. Raises EnvironmentFailure (disk full, read-only, ...) or Unusable (a folder).
     """
+    target = Path(path)
     try:
-        target = Path(path)
-        _refuse_special(target)
+        if target.is_dir():
+            raise Unusable(f"{shown_path(target)} is a folder; give a file")
+        # /dev/stdout is a link that root could replace
+        if str(target.absolute().parent) == "/dev" or (target.exists() and not target.is_file()):
+            raise EnvironmentFailure(f"{shown_path(target)} is no regular file, so nothing can be kept there")
         make_folder(target.parent)
-        temporary, fd = _open_temporary(target)
+        # a name near the limit of the file system has no room for more, so only its head is taken
+        temporary = target.parent / f"{target.name[:40]}.partial-{secrets.token_hex(8)}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        fd = os.open(temporary, flags, 0o666)
     except (OSError, ValueError) as error:
         raise refusal(path, "written", error) from None
     try:
-        _fill(path, fd, chunks, sync)
+        try:
+            for block in _blocks(chunks):
+                with _written(path):
+                    view = memoryview(block)
+                    while view:
+                        view = view[os.write(fd, view):]
+            with _written(path):
+                sync(fd)
+        finally:
+            os.close(fd)
         _put_in_place(path, temporary, target, replace or replace_with_retries)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
 
 
-def write_new(
-    path: Path | str, chunks: Iterable[bytes], *, link: Callable[[Path, Path], None] | None = None,
-) -> None:
-    """Write a file whole, as `write_whole` does, and never in the place of another.
-
-    Raises Unusable where something stands there, also if it came while `chunks` were taken.
-    """
-    def put(source: Path, target: Path) -> None:
-        try:
-            put_new(source, target, link or os.link)
-        except FileExistsError:
-            raise is_there(path) from None
-
-    if os.path.lexists(path):
-        raise is_there(path)
-    write_whole(path, chunks, replace=put)
-
-
-def is_there(path: Path | str) -> Unusable:
-    """The one-line error for a path where something stands already."""
-    return Unusable(f"{shown_path(path)} is there already; give the name of a new file")
-
-
-def put_new(source: Path, target: Path, link: Callable[[Path, Path], None]) -> None:
-    """Move a file to a path in the same folder where nothing stands. Raises FileExistsError, other OSError."""
-    if os.name == "nt":
-        os.rename(source, target)  # which there replaces nothing
-        return
+@contextlib.contextmanager
+def _written(path: Path | str) -> Iterator[None]:
     try:
-        link(source, target)
-    except FileExistsError:
-        raise
-    except OSError:
-        # a file system without links: what comes in this moment would still be replaced
-        if os.path.lexists(target):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
-        os.rename(source, target)
-        return
-    os.unlink(source)
+        yield
+    except OSError as error:
+        raise refusal(path, "written", error) from None
 
 
-def move_whole(source: Path, target: Path) -> None:
-    """Put a file that is whole and synced in the place of another in the same folder. Raises EnvironmentFailure."""
-    _put_in_place(target, source, target, replace_with_retries)
-
-
-def _refuse_special(target: Path) -> None:
-    if target.is_dir():
-        raise Unusable(f"{shown_path(target)} is a folder; give a file")
-    # /dev/stdout is a link that root could replace
-    is_device = str(target.absolute().parent) == "/dev"
-    if is_device or (target.exists() and not target.is_file()):
-        raise EnvironmentFailure(f"{shown_path(target)} is no regular file, so nothing can be kept there")
-
-
-def _open_temporary(target: Path) -> tuple[Path, int]:
-    # a name near the limit of the file system has no room for more, so only its head is taken
-    temporary = target.parent / f"{target.name[:40]}.partial-{secrets.token_hex(8)}"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    return temporary, os.open(temporary, flags, 0o666)
-
-
-def _fill(path: Path | str, fd: int, chunks: Iterable[bytes], sync: Callable[[int], None]) -> None:
-    try:
-        for block in _blocks(chunks):
-            _write_all(path, fd, block)
-        try:
-            sync(fd)
-        except OSError as error:
-            raise refusal(path, "written", error) from None
-    finally:
-        os.close(fd)
+def _put_in_place(path: Path | str, temporary: Path, target: Path, replace: Callable[[Path, Path], None]) -> None:
+    with _written(path):
+        replace(temporary, target)
+        sync_folder(target.parent)
 
 
 def _blocks(chunks: Iterable[bytes], size: int = 256 * 1024) -> Iterator[bytes]:
@@ -245,23 +200,41 @@ def _blocks(chunks: Iterable[bytes], size: int = 256 * 1024) -> Iterator[bytes]:
     yield bytes(block)
 
 
-def _write_all(path: Path | str, fd: int, block: bytes) -> None:
-    view = memoryview(block)
-    try:
-        while view:
-            view = view[os.write(fd, view):]
-    except OSError as error:
-        raise refusal(path, "written", error) from None
-
-
-def _put_in_place(
-    path: Path | str, temporary: Path, target: Path, replace: Callable[[Path, Path], None],
+def write_new(
+    path: Path | str, chunks: Iterable[bytes], *, link: Callable[[Path, Path], None] | None = None,
 ) -> None:
-    try:
-        replace(temporary, target)
-        sync_folder(target.parent)
-    except OSError as error:
-        raise refusal(path, "written", error) from None
+    """Write a file whole, as `write_whole` does, and never in the place of another.
+
+    Raises Unusable where something stands there, also if it came while `chunks` were taken.
+    """
+    def put(source: Path, target: Path) -> None:
+        try:
+            if os.name == "nt":
+                os.rename(source, target)  # which there replaces nothing
+                return
+            try:
+                (link or os.link)(source, target)
+            except FileExistsError:
+                raise
+            except OSError:
+                # a file system without links: what comes in this moment would still be replaced
+                if os.path.lexists(target):
+                    raise FileExistsError from None
+                os.rename(source, target)
+            else:
+                os.unlink(source)
+        except FileExistsError:
+            raise is_there from None
+
+    is_there = Unusable(f"{shown_path(path)} is there already; give the name of a new file")
+    if os.path.lexists(path):
+        raise is_there
+    write_whole(path, chunks, replace=put)
+
+
+def move_whole(source: Path, target: Path) -> None:
+    """Put a file that is whole and synced in the place of another in the same folder. Raises EnvironmentFailure."""
+    _put_in_place(target, source, target, replace_with_retries)
 
 
 def replace_with_retries(
