@@ -269,7 +269,8 @@ class OpenAIReplies(Replies):
                 ("BrokenReply", "empty", None, (b": hello",), Ending.WHOLE),
                 ("BrokenReply", "finish_reason: error", "ha", (ha, died), Ending.WHOLE),
                 *(("BrokenReply", f"finish_reason {finish[:5]}".replace("\x1b", r"\x1b"), "ha",
-                   (ha, delta(finish), DONE), Ending.WHOLE) for finish in ("abort", "network_error", "insufficient_system_resource", "\x1bwhatever" * 99))):
+                   (ha, delta(finish), DONE), Ending.WHOLE)
+                  for finish in ("abort", "network_error", "insufficient_system_resource", "\x1bwhatever" * 99))):
             self.assert_error(error_type, words, partial, *lines, ending=ending)
         self.assert_reply([delta("stop", content="ha")], output="ha")
         self.assertEqual("ha", read(delta("stop", content="ha"), ending=Ending.CLOSED).output)

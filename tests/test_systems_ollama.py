@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 from unittest import mock
@@ -14,13 +15,13 @@ from unittest import mock
 import model_triage
 from benchkit.basics.errors import EnvironmentFailure, Interrupted, TrialError, Unusable
 from benchkit.basics.json_text import canonical
-from benchkit.basics.values import JSON, Reply, Request
+from benchkit.basics.values import JSON, Reply
 from benchkit.network.ollama_protocol import full_tag
 from benchkit.systems import server_session
 from benchkit.systems.ollama import FIXED, OllamaModel, OllamaSystem
 from tests import fake_ollama
 from tests.commands import LATE_S
-from tests.fake_ollama import DIGEST, FakeOllama
+from tests.fake_ollama import DIGEST, FakeOllama, Fault
 from tests.systems_samples import MESSAGES, OTHER, PROBE, SCHEMA, WithSystem, hurried
 
 BUSY = fake_ollama.status(503, '{"error":"server busy, please try again.  maximum pending requests exceeded"}')
@@ -46,7 +47,7 @@ class WithServer(WithSystem):
         return system
 
 
-class PromptState(WithServer):
+class Opening(WithServer):
     def test_a_model_that_is_there_is_opened_and_its_digest_goes_into_the_settings(self) -> None:
         system = self.system()
         self.assertIsNone(system.settings()["digest"])
@@ -57,73 +58,60 @@ class PromptState(WithServer):
                 "temperature": 1.0, "top_k": 64, "top_p": 0.95, "min_p": 0.0, "repeat_penalty": 1.0,
                 "num_ctx": 4096, "num_predict": 160}})
         canonical(system.settings())
-
-    def test_no_tag_means_latest_and_case_does_not_matter(self) -> None:
+        # no tag means latest, and case does not matter
         self.server.models = {"Phi:latest": DIGEST, "hf.co/Some/Model:Q4": OTHER}
         self.assertEqual(self.opened("phi").settings()["model"], "phi:latest")
         self.assertEqual(self.opened("hf.co/some/model:Q4").settings()["digest"], OTHER)
         self.assertEqual(full_tag("localhost:5000/model"), "localhost:5000/model:latest")
 
-    def test_nobody_there_says_where_it_looked_and_how_to_start_it(self) -> None:
-        self.server.stop()
-        line = self.refusal()
-        for words in (f"http://{self.server.host}", "`ollama serve`", "connection refused", "OLLAMA_HOST"):
-            self.assertIn(words, line)
-
     def test_the_host_comes_from_the_flag_or_else_from_the_environment(self) -> None:
         with mock.patch.dict(os.environ, {"OLLAMA_HOST": self.server.host}):
             self.system(host=None).open()
-            with self.assertRaises(Unusable):
-                self.system(host="nowhere:x")
+            self.assertRaises(Unusable, self.system, host="nowhere:x")
         with mock.patch.dict(os.environ, {"OLLAMA_HOST": "user:sesame@127.0.0.1:x"}):
-            with self.assertRaisesRegex(Unusable, "^OLLAMA_HOST 127.0.0.1:x: the port") as caught:
-                self.system(host=None)
-            self.assertNotIn("sesame", str(caught.exception))
+            line = self.refused(lambda: self.system(host=None), Unusable)
+            self.assertRegex(line, "^OLLAMA_HOST 127.0.0.1:x: the port")
+            self.assertNotIn("sesame", line)
 
-    def test_a_password_in_the_address_is_in_no_error(self) -> None:
-        secret = f"user:sesame@{self.server.host}"
-        lines = [self.refusal("no-such-model", host=secret)]
-        self.server.models = {"smollm2:135m": ""}
-        lines.append(self.refusal(host=secret))
-        self.server.stop()
-        lines.append(self.refusal(host=secret))
-        self.assertNotIn("sesame", "".join(lines))
+    def test_whoever_cannot_be_asked_is_refused_in_one_line_without_the_password_of_the_address(self) -> None:
+        def says(fault: Fault) -> dict[str, Any]:
+            return {"paths": {"/api/version": fault, "/api/tags": fault}}
 
-    def test_what_is_not_ollama_is_told_so_with_what_it_said(self) -> None:
-        for fault, words in (
-                (fake_ollama.status(404, "<html>\x1b[31mNo</html>", "text/html"), r"HTTP 404, <html>\x1b[31mNo</html>"),
-                (fake_ollama.status(200, '{"error":"Unexpected endpoint or method."}'), "Unexpected endpoint"),
-                (fake_ollama.status(200, ""), "an empty body"), (fake_ollama.status(302, ""), "HTTP 302"),
-                (fake_ollama.raw_bytes(b"SSH-2.0-OpenSSH_9.6\r\n"), "SSH-2.0"),
-                (fake_ollama.status(200, '{"version":7}'), '{"version":7}')):
-            with self.subTest(words):
-                self.server.paths = {"/api/version": fault, "/api/tags": fault}
-                self.assertIn(words, self.refusal())
-                self.assertIn("is not Ollama", self.refusal())
+        many = {f"m{number}:1b": OTHER for number in range(25)} | {"e\x1bvil:1b": OTHER}
+        broken = {"/api/tags": fake_ollama.status(500, '{"error":"disk"}')}
+        for server, words in (
+                (says(fake_ollama.status(404, "<html>\x1b[31mNo</html>", "text/html")),
+                 ("is not Ollama", r"HTTP 404, <html>\x1b[31mNo</html>")),
+                (says(fake_ollama.status(200, '{"error":"Unexpected endpoint or method."}')), ("Unexpected endpoint",)),
+                (says(fake_ollama.status(200, "")), ("is not Ollama", "an empty body")),
+                (says(fake_ollama.status(302, "")), ("is not Ollama", "HTTP 302")),
+                (says(fake_ollama.raw_bytes(b"SSH-2.0-OpenSSH_9.6\r\n")), ("is not Ollama", "SSH-2.0")),
+                (says(fake_ollama.status(200, '{"version":7}')), ("is not Ollama", '{"version":7}')),
+                ({"version": None}, ("it has /api/tags but no /api/version",)),
+                ({"paths": broken}, ('does not list its models: GET /api/tags: HTTP 500, {"error":"disk"}',)),
+                *(({"version": version}, (f"version {version}, too old",))
+                  for version in ("0.5.13", "v0.9.0-rc1", "0.12.11")),
+                ({"models": many},
+                 ("has no model gemma4:e2b", "m0:1b, m1:1b", "and 6 more", "`ollama pull gemma4:e2b`")),
+                ({"models": {}}, ("(installed: none)",)),
+                ({"models": {"gemma4:e2b": "short"}}, ("does not say the digest",)),
+                ({"models": {"gemma4:e2b": ""}}, ("does not say the digest",))):
+            with self.subTest(words), FakeOllama() as self.server:
+                for name, value in server.items():
+                    setattr(self.server, name, value)
+                line = self.refusal("gemma", host=f"user:sesame@{self.server.host}")
+                for some in words:
+                    self.assertIn(some, line)
+                self.assertNotIn("sesame", line)
+        line = self.refusal("gemma", host=f"user:sesame@{self.server.host}")
+        for some in (f"http://{self.server.host}", "`ollama serve`", "connection refused", "OLLAMA_HOST"):
+            self.assertIn(some, line)
+        self.assertNotIn("sesame", line)
 
-    def test_tags_without_a_version_is_another_server(self) -> None:
-        self.server.version = None
-        self.assertIn("it has /api/tags but no /api/version", self.refusal())
-
-    def test_a_server_that_does_not_list_its_models_is_told_so(self) -> None:
-        self.server.paths["/api/tags"] = fake_ollama.status(500, '{"error":"disk"}')
-        self.assertIn('does not list its models: GET /api/tags: HTTP 500, {"error":"disk"}', self.refusal())
-
-    def test_an_old_ollama_is_refused_and_a_build_from_source_is_not(self) -> None:
-        for version in ("0.5.13", "v0.9.0-rc1", "0.12.11"):
-            self.server.version = version
-            self.assertIn(f"version {version}, too old", self.refusal())
+    def test_a_build_from_source_and_a_version_of_another_form_are_taken(self) -> None:
         for version in ("0.13.0", "0.0.0", "1.0.0", "0.40.1-rc2", "nightly"):
             self.server.version = version
             self.assertEqual(self.system().open()["server_version"], version)
-
-    def test_a_model_that_is_not_there_lists_those_that_are_and_the_pull_line(self) -> None:
-        self.server.models = {f"m{number}:1b": OTHER for number in range(25)} | {"e\x1bvil:1b": OTHER}
-        line = self.refusal("gemma")
-        for words in ("has no model gemma4:e2b", "m0:1b, m1:1b", "and 6 more", "`ollama pull gemma4:e2b`"):
-            self.assertIn(words, line)
-        self.server.models = {}
-        self.assertIn("(installed: none)", self.refusal())
 
     def test_another_digest_than_the_pinned_one_names_digest_tag_and_line(self) -> None:
         self.server.models = {"gemma4:e2b": OTHER}
@@ -142,10 +130,6 @@ class PromptState(WithServer):
             self.assertEqual(self.opened(name).settings()["digest"], digest)
             self.server.models = {tag: OTHER}
             self.assertEqual(self.opened(tag).settings()["digest"], OTHER)
-
-    def test_a_model_without_a_digest_is_refused(self) -> None:
-        self.server.models = {"smollm2:135m": "short"}
-        self.assertIn("does not say the digest", self.refusal())
 
     def test_a_model_that_runs_elsewhere_is_refused_unless_asked_for(self) -> None:
         self.server.models = {"big:cloud": DIGEST, "big:120b-cloud": DIGEST, "near:1b": DIGEST}
@@ -231,14 +215,11 @@ class Answering(WithServer):
         self.assertEqual(options.pop("seed"), 1001)
         self.assertEqual({**body, "options": options}, settings)
 
-    def test_no_schema_is_no_format(self) -> None:
-        self.opened().answer(Request("a", 1, 1, 1001, MESSAGES, None, time.monotonic() + LATE_S))
-        self.assertNotIn("format", self.server.chats()[0].body)
-
     def test_foreign_text_goes_there_and_back_unharmed(self) -> None:
         text = ' \n"\u2028\x00\x1b ä 😀 <think>x</think> '
         self.server.answer = lambda model, messages, seed: text
-        self.assertEqual(self.opened().answer(self.request()).output, text)
+        self.assertEqual(self.opened().answer(replace(self.request(), schema=None)).output, text)
+        self.assertNotIn("format", self.server.chats()[0].body)
 
     def test_a_full_queue_is_asked_again_and_counted(self) -> None:
         self.server.next(BUSY, BUSY)
@@ -252,14 +233,6 @@ class Answering(WithServer):
         error = self.error(self.opened(), 0.12)
         self.assertEqual((error.type, error.retries, error.stops), ("ServerBusy", 1, None))
         self.assertGreaterEqual(error.waited_s, 0.05)
-
-    def test_a_server_that_restarts_is_waited_for(self) -> None:
-        system = self.opened()
-        self.server.stop()
-        threading.Timer(0.1, self.server.start).start()
-        reply = system.answer(self.request())
-        self.assertGreaterEqual(reply.retries, 2)
-        self.assertEqual(len(self.server.chats()), 1)
 
     def test_a_server_that_is_gone_ends_the_run_with_what_to_do(self) -> None:
         system = self.opened()
@@ -333,29 +306,24 @@ class StillTheSameModel(WithServer):
 
     def test_a_model_that_was_removed_is_a_changed_one(self) -> None:
         system = self.opened()
-
-        def answer_and_go(model: str, messages: object, seed: int) -> str:
-            self.server.models.clear()
-            return "bye"
-
-        self.server.answer = answer_and_go
+        self.server.on_chat = lambda seen: self.server.models.clear()
+        self.server.next(fake_ollama.says("bye"))
         error = self.error(system)
         self.assertEqual((error.type, error.partial), ("ModelChanged", "bye"))
         self.assertIn("not installed any more", error.message)
 
     def test_a_server_that_shows_no_models_after_a_reply_keeps_the_text_and_the_run_if_it_lives(self) -> None:
-        system = self.opened()
-        self.server.paths["/api/tags"] = fake_ollama.status(500)
-        error = self.error(system)
-        self.assertEqual((error.type, error.partial), ("Unreachable", self.server.text_of(self.server.chats()[0])))
-        self.assertIsNone(error.stops)
-
-    def test_a_server_that_is_gone_after_a_reply_keeps_the_text_and_ends_the_run(self) -> None:
-        system = self.opened()
-        self.server.paths["/api/tags"] = self.server.paths["/api/version"] = fake_ollama.silent()
-        error = self.error(system, 0.3)
-        self.assertEqual((error.type, error.partial), ("Unreachable", self.server.text_of(self.server.chats()[0])))
-        self.assertIn("is gone", error.stops or "")
+        for fault, stops in ((fake_ollama.status(500), False), (fake_ollama.silent(), True)):
+            with self.subTest(stops=stops):
+                system = self.opened()
+                self.server.paths["/api/tags"] = fault
+                if stops:
+                    self.server.paths["/api/version"] = fault
+                error = self.error(system, 0.3)
+                self.assertEqual(("Unreachable", self.server.text_of(self.server.chats()[0])),
+                                 (error.type, error.partial))
+                self.assertEqual(stops, "is gone" in (error.stops or ""))
+                self.server.paths.clear()
 
     def test_the_check_comes_after_every_reply(self) -> None:
         system = self.opened()
