@@ -37,14 +37,10 @@ except MemoryError:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from benchkit.basics.values import Shard
-    from benchkit.running.workload import Ended, RunConfig, Workload
+    from benchkit.running.workload import Ended, Workload
     from benchkit.tasks.task import Task
     from benchkit.trial_log.lines import PlanLine
     from benchkit.trial_log.reader import TrialLog
-
 
 _READING = ("--log", "--accept-damage")
 MODES = {"--convert": (*_READING, "--system"), "--status": (*_READING, "--system"), "--export": _READING,
@@ -104,8 +100,7 @@ def main(argv: "list[str] | None" = None) -> int:
 def convert(options: argparse.Namespace) -> int:
     """--convert: the log as a recording, written only where it differs."""
     from benchkit.basics.texts import count_of
-    from benchkit.recordings.recording import recording_of
-    from benchkit.recordings.recording import keep_recording
+    from benchkit.recordings.recording import keep_recording, recording_of
     log = log_of(options)
     recording = recording_of(log, options.system)
     is_new = keep_recording(cli.path(options.convert), recording)
@@ -167,10 +162,11 @@ def record(options: argparse.Namespace) -> int:
     """The main story: fill in the flags from the log, record what is left, convert, judge, and show."""
     from benchkit.basics.errors import EnvironmentFailure
     from benchkit.disk.whole_files import refuse_other
+    from benchkit.running.plan import Selection
     from benchkit.running.session import dry_run_of, record_live, verdicts_of
     from benchkit.running.shards import AUTO, log_path, refuse_part_of_array, shard_of, shards_beside
     from benchkit.running.summary import dry_run_text
-    from benchkit.running.workload import log_at, wanted_plan, workload_of
+    from benchkit.running.workload import RunConfig, log_at, parallel_of, wanted_plan, workload_of
     from benchkit.systems.loading import refuse_strangers
     from benchkit.tasks.task import load_task
     context = cli.run_context(options, is_quiet=options.quiet)
@@ -183,7 +179,18 @@ def record(options: argparse.Namespace) -> int:
     names = {flag: name for flag, name in named_by(plan).items() if given[flag] is None}
     refuse_strangers("log", str(path), names, cli.command_of(options), options.cases != cli.DEFAULT_CASES)
     task = load_task(options.task or (plan.task.module if plan else cli.DEFAULT_TASK), context.folders)
-    workload = workload_of(config_of(options, path, log, shard), task, context, log)
+    system = options.system or (plan.systems[0] if plan else cli.DEFAULT_SYSTEM)
+    # flags that are not given are taken from the log, and else from the defaults
+    config = RunConfig(
+        system=system, cases=options.cases, split=options.split or (plan.split if plan else cli.DEFAULT_SPLIT),
+        trials=options.trials or (plan.trials if plan else cli.DEFAULT_TRIALS), log=path,
+        command=cli.command_of(options, shard), budget_s=options.budget_s, timeout_s=options.timeout_s,
+        hardware=options.hardware, host=options.host, allow_cloud=options.allow_cloud,
+        selection=Selection(options.limit, options.case, options.retry_errors,
+                            shard=shard or (None if log is None else log.shard)),
+        rerun_changed=options.changed == "rerun", accept_damage=options.accept_damage,
+        parallel=options.parallel or parallel_of(log, system), unchecked=options.unchecked)
+    workload = workload_of(config, task, context, log)
     if options.shard == AUTO and shard is not None and log is None:
         refuse_part_of_array(shard, shards_beside(path, wanted_plan(workload, None)))
     if options.dry_run:
@@ -197,33 +204,13 @@ def record(options: argparse.Namespace) -> int:
     return cli.DONE
 
 
-def config_of(
-    options: argparse.Namespace, path: "Path", log: "TrialLog | None", shard: "Shard | None",
-) -> "RunConfig":
-    """What the flags ask for. Those not given are taken from the log, and else from the defaults."""
-    from benchkit.running.plan import Selection
-    from benchkit.running.workload import RunConfig, parallel_of
-    plan = None if log is None else log.plan
-    system = options.system or (plan.systems[0] if plan else cli.DEFAULT_SYSTEM)
-    return RunConfig(
-        system=system, cases=options.cases, split=options.split or (plan.split if plan else cli.DEFAULT_SPLIT),
-        trials=options.trials or (plan.trials if plan else cli.DEFAULT_TRIALS), log=path,
-        command=cli.command_of(options, shard), budget_s=options.budget_s, timeout_s=options.timeout_s,
-        hardware=options.hardware, host=options.host, allow_cloud=options.allow_cloud,
-        selection=Selection(options.limit, options.case, options.retry_errors,
-                            shard=shard or (None if log is None else log.shard)),
-        rerun_changed=options.changed == "rerun", accept_damage=options.accept_damage,
-        parallel=options.parallel or parallel_of(log, system), unchecked=options.unchecked)
-
-
 def show(workload: "Workload", task: "Task", cases: str, ended: "Ended") -> None:
     """Convert the log, judge the recording, and print the first screen of the report and how to go on.
 
     Of a shard only what it holds of its part of the plan, and how to go on: the rest is in other logs.
     """
     from benchkit.basics.clock import Clock
-    from benchkit.recordings.recording import recording_of
-    from benchkit.recordings.recording import MOST_HELD, keep_recording
+    from benchkit.recordings.recording import MOST_HELD, keep_recording, recording_of
     from benchkit.recordings.replay import Circumstances, judge_recording
     from benchkit.reports.run_report import report_of
     from benchkit.reports.documents import first_screen

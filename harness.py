@@ -44,12 +44,9 @@ except MemoryError:
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import NoReturn
 
     from benchkit.basics.values import JSON
     from benchkit.recordings.run_record import RunRecord
-    from benchkit.reports.comparison import SideBySide
-    from benchkit.reports.gate import Gate, GateRules
     from benchkit.tasks.task import Task
 
 MOST_PROBLEMS = 100
@@ -65,21 +62,8 @@ def parser() -> cli.Parser:
     run.add_argument("--out", metavar="FILE", help="the run record (default runs/NAME.json, after the system; "
                      "FILE.jsonl: a result a line, for a large run)")
     run.set_defaults(story=judge_run)
-    add_compare_flags(commands.add_parser(
-        "compare", prog="harness.py compare", help="refuse a candidate that is worse than its base (exit code 1)"))
-    check = commands.add_parser("check", prog="harness.py check", help="say what is wrong with a task or its cases")
-    cli.add_task_flags(check)
-    check.set_defaults(story=check_task)
-    show = commands.add_parser("show", prog="harness.py show", help="print the exact request of one case")
-    cli.add_task_flags(show)
-    show.add_argument("--case", metavar="ID", required=True, help="which case")
-    show.add_argument("--system", metavar="MODULE:NAME", help="show its settings too, and the request of trial 1")
-    show.set_defaults(story=show_request)
-    return flags
-
-
-def add_compare_flags(compare: argparse.ArgumentParser) -> None:
-    """What `compare` takes."""
+    compare = commands.add_parser(
+        "compare", prog="harness.py compare", help="refuse a candidate that is worse than its base (exit code 1)")
     compare.add_argument("base", metavar="BASE", help="the run record that is good enough")
     compare.add_argument("candidate", metavar="CANDIDATE", help="the one that may take its place")
     compare.add_argument("--alpha", type=cli.fraction, default=0.05, metavar="P",
@@ -91,6 +75,15 @@ def add_compare_flags(compare: argparse.ArgumentParser) -> None:
                          help="refuse any case that passed every time and does not any more, or is not there any more")
     compare.add_argument("--out", metavar="FILE", help="write the answer and the comparison as JSON")
     compare.set_defaults(story=compare_runs)
+    check = commands.add_parser("check", prog="harness.py check", help="say what is wrong with a task or its cases")
+    cli.add_task_flags(check)
+    check.set_defaults(story=check_task)
+    show = commands.add_parser("show", prog="harness.py show", help="print the exact request of one case")
+    cli.add_task_flags(show)
+    show.add_argument("--case", metavar="ID", required=True, help="which case")
+    show.add_argument("--system", metavar="MODULE:NAME", help="show its settings too, and the request of trial 1")
+    show.set_defaults(story=show_request)
+    return flags
 
 
 def main(argv: "list[str] | None" = None) -> int:
@@ -98,8 +91,6 @@ def main(argv: "list[str] | None" = None) -> int:
     options = cli.parsed(parser(), argv)
     return cli.run("harness.py", lambda: options.story(options))
 
-
-# -------------------------------------------------------------------------------------------------- run
 
 def judge_run(options: argparse.Namespace) -> int:
     """`run`: a replay is judged, any other system recorded first."""
@@ -163,70 +154,40 @@ def recorded(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
     return with_measured_latency(record), out
 
 
-# ---------------------------------------------------------------------------------------------- compare
-
 def compare_runs(options: argparse.Namespace) -> int:
     """`compare`: the verdict in the first line, the rules, the whole comparison, and why this exit code."""
-    from benchkit.render.as_text import as_text
-    from benchkit.reports.gate import gate_of
-    from benchkit.reports.sections.pairs import gate_document
+    from fractions import Fraction
 
-    side = sides_of(options)
-    pair = side.pairs[0]
-    if pair.comparison is None:
-        raise_not_comparable(options, "; ".join(incompatibility.text for incompatibility in pair.incompatibilities))
-    gate = gate_of(pair.comparison, side.runs[1].totals, rules_of(options))
-    if not gate.broken and not pair.comparison.compared:
-        raise_not_comparable(options, "in no case that both have did both judge a trial")
-    if options.out is not None:
-        write_gate(options, side, gate)
-    cli.put("".join(as_text(gate_document(side, pair, gate), is_full=True)))
-    return cli.NO if gate.broken else cli.DONE
-
-
-def sides_of(options: argparse.Namespace) -> "SideBySide":
-    """Base and candidate, compared as the report compares them; neither is ever written over."""
     from benchkit.basics.errors import Unusable
     from benchkit.recordings.run_record import read_run_record
+    from benchkit.render.as_text import as_text
     from benchkit.reports.comparison import side_by_side
+    from benchkit.reports.gate import GateRules, gate_of
     from benchkit.reports.run_report import report_of
-
+    from benchkit.reports.sections.pairs import gate_document
     paths = [cli.path(options.base), cli.path(options.candidate)]
     if options.out is not None and cli.path(options.out).resolve() in [path.resolve() for path in paths]:
         raise Unusable(f"--out {options.out}: this is one of the two run records; give another name")
-    return side_by_side([report_of(read_run_record(path), path.stem) for path in paths])
-
-
-def raise_not_comparable(options: argparse.Namespace, why: str) -> "NoReturn":
-    """Raise Unusable with the reasons."""
-    from benchkit.basics.errors import Unusable
-
-    raise Unusable(f"{options.base} and {options.candidate} cannot be compared: {why}")
-
-
-def rules_of(options: argparse.Namespace) -> "GateRules":
-    """The rules that the flags ask for."""
-    from fractions import Fraction
-
-    from benchkit.reports.gate import GateRules
-
+    side = side_by_side([report_of(read_run_record(path), path.stem) for path in paths])
+    pair = side.pairs[0]
     # the numbers as they were typed, not the floats nearest to them
-    return GateRules(Fraction(repr(options.alpha)), Fraction(repr(options.max_drop)), options.allow_incomplete,
-                     options.strict)
+    rules = GateRules(Fraction(repr(options.alpha)), Fraction(repr(options.max_drop)), options.allow_incomplete,
+                      options.strict)
+    gate = None if pair.comparison is None else gate_of(pair.comparison, side.runs[1].totals, rules)
+    if pair.comparison is None or gate is None or not (gate.broken or pair.comparison.compared):
+        why = "; ".join(one.text for one in pair.incompatibilities) if pair.comparison is None else (
+            "in no case that both have did both judge a trial")
+        raise Unusable(f"{options.base} and {options.candidate} cannot be compared: {why}")
+    if options.out is not None:
+        from benchkit.disk.file_kinds import refuse_misnamed
+        from benchkit.disk.whole_files import refuse_other, write_whole
+        from benchkit.reports.report_json import file_bytes, gate_fields
+        refuse_other(options.out, "gate")
+        refuse_misnamed("--out", options.out)
+        write_whole(cli.path(options.out), [file_bytes(gate_fields(side, pair, gate))])
+    cli.put("".join(as_text(gate_document(side, pair, gate), is_full=True)))
+    return cli.NO if gate.broken else cli.DONE
 
-
-def write_gate(options: argparse.Namespace, side: "SideBySide", gate: "Gate") -> None:
-    """The answer as JSON, whole or not at all."""
-    from benchkit.disk.file_kinds import refuse_misnamed
-    from benchkit.disk.whole_files import refuse_other, write_whole
-    from benchkit.reports.report_json import file_bytes, gate_fields
-
-    refuse_other(options.out, "gate")
-    refuse_misnamed("--out", options.out)
-    write_whole(cli.path(options.out), [file_bytes(gate_fields(side, side.pairs[0], gate))])
-
-
-# ------------------------------------------------------------------------------------------------ check
 
 def check_task(options: argparse.Namespace) -> int:
     """`check`: every problem on stderr (exit code 2), or a summary of what there is."""
@@ -246,8 +207,6 @@ def check_task(options: argparse.Namespace) -> int:
     cli.put(summary_text(task, cases, options.cases, tuple(GENERIC)) + "\n")
     return cli.DONE
 
-
-# ------------------------------------------------------------------------------------------------- show
 
 def show_request(options: argparse.Namespace) -> int:
     """`show`: what is asked for one case, as JSON; with --system also its settings, and the request of trial 1."""
@@ -271,8 +230,6 @@ def show_request(options: argparse.Namespace) -> int:
     cli.put(indented(request) + "\n")
     return cli.DONE
 
-
-# ------------------------------------------------------------------------------------------------- both
 
 def task_of(options: argparse.Namespace) -> "Task":
     """The task that the flags name."""

@@ -66,8 +66,6 @@ def main(argv: "list[str] | None" = None) -> int:
     return cli.run("outputs_digest.py", lambda: story(options))
 
 
-# ----------------------------------------------------------------------------------------- digests of logs
-
 def show(options: argparse.Namespace) -> int:
     """`LOG ...`: a digest a line."""
     from benchkit.basics.texts import count_of
@@ -82,24 +80,23 @@ def show(options: argparse.Namespace) -> int:
 
 def update(options: argparse.Namespace) -> int:
     """`--update FILE --label TEXT`: one more entry."""
+    from benchkit.basics.errors import Unusable
+    from benchkit.basics.texts import shown_line
     from benchkit.disk.appending import alone
     from benchkit.recordings.digest_book import added, entry_of, keep_book, read_book
+    if not options.label.strip() or shown_line(options.label) != options.label:
+        raise Unusable("--label: give a text of one line, at most 200 letters, without control characters")
     book = cli.path(options.update)
-    entry = entry_of(one_line_label(options.label), recordings_of(options))
+    entry = entry_of(options.label, recordings_of(options))
     with alone(book.with_name(f"{book.name}.lock"), lambda: cli.say(f"{book}: waiting for another --update of it")):
         before = read_book(book) if book.exists() else ()
         keep_book(book, added(book, before, entry))
     cli.put(f"{book}: entry {len(before) + 1}, {entry.label}: {', '.join(entry.logs)}\n")
-    apart = [name for name in entry.logs if not log_beside(book, name).is_file()]
+    apart = [name for name in entry.logs if not (book.parent / f"{name}.jsonl").is_file()]
     if apart:
         cli.say(f"{book}: --check looks for logs beside it, and in {book.resolve().parent} there is no "
                 f"{', '.join(f'{name}.jsonl' for name in apart)}")
     return cli.DONE
-
-
-def log_beside(book: "Path", name: str) -> "Path":
-    """Where `--check` looks for the log of an entry."""
-    return book.parent / f"{name}.jsonl"
 
 
 def recordings_of(options: argparse.Namespace) -> "dict[str, Recording]":
@@ -126,17 +123,6 @@ def recording_in(path: "Path", options: argparse.Namespace) -> "Recording":
     return recording_of(read_log(path, accept_damage=options.accept_damage), options.system)
 
 
-def one_line_label(label: str) -> str:
-    """A label that can stand in a table. Raises Unusable."""
-    from benchkit.basics.errors import Unusable
-    from benchkit.basics.texts import shown_line
-    if not label.strip() or shown_line(label) != label:
-        raise Unusable("--label: give a text of one line, at most 200 letters, without control characters")
-    return label
-
-
-# -------------------------------------------------------------------------------------------------- check
-
 def check(options: argparse.Namespace) -> int:
     """`--check FILE`: exit code 1 if a log beside it equals no entry."""
     from benchkit.basics.command import shell_word
@@ -151,7 +137,7 @@ def check(options: argparse.Namespace) -> int:
                        f"{shell_word(str(book))} --label TEXT")
     checks = []
     for name in names_in(entries):
-        path = log_beside(book, name)
+        path = book.parent / f"{name}.jsonl"
         if not path.exists():
             raise Unusable(f"{path}: there is no such file; --check looks for the logs of {book} beside it, in "
                            f"{book.resolve().parent}; put the log there, or compare it where it is: "
@@ -161,8 +147,6 @@ def check(options: argparse.Namespace) -> int:
         cli.put(check_text(checks[-1]) + "\n")
     return cli.DONE if all(one.equal for one in checks) else cli.NO
 
-
-# ------------------------------------------------------------------------------------------------ compare
 
 def compare(options: argparse.Namespace) -> int:
     """`--compare A B`: exit code 1 if a trial that both have differs: in its output, or in how it ended."""

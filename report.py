@@ -38,9 +38,7 @@ except MemoryError:
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import TextIO
 
-    from benchkit.reports.comparison import SideBySide
     from benchkit.render.columns import Paint
     from benchkit.reports.run_report import RunReport
 
@@ -71,17 +69,36 @@ def main(argv: "list[str] | None" = None) -> int:
 
 
 def report(options: argparse.Namespace) -> int:
-    """Read the runs, write what was asked for, print the text."""
+    """Read the runs, write what was asked for (each file whole or not at all), print the text."""
+    from fractions import Fraction
+    from pathlib import Path
+
+    from benchkit.basics.errors import Unusable
+    from benchkit.recordings.run_record import read_run_record
+    from benchkit.render.columns import Paint
+    from benchkit.reports.comparison import side_by_side
     from benchkit.reports.documents import text_report
+    from benchkit.reports.run_report import report_of
     given = {flag: getattr(options, flag.lstrip("-")) for flag in OUTPUT_FLAGS}
     outputs = {flag: path for flag, path in given.items() if path is not None}
-    refuse_outputs(outputs, options.runs)
-    runs = reports_of(options.runs)
-    side = compared(runs, options.margin)
-    paint = paint_for(sys.stdout)
+    if outputs:
+        refuse_outputs(outputs, options.runs)
+    runs = [report_of(read_run_record(Path(path)), Path(path).stem) for path in options.runs]
+    if options.margin is not None and len(runs) < 2:
+        raise Unusable("--margin: it says when two runs are the same; give at least two")
+    # the number as it was typed, not the float nearest to it
+    side = side_by_side(runs, None if options.margin is None else Fraction(repr(options.margin)))
+    # colour where a person reads a terminal and did not ask for none
+    is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    paint = Paint(sys.stdout.isatty() and not is_plain)
     lines = list(text_report(side, paint, options.full) if options.case is None else
                  case_lines(runs, options.case, paint))
-    write_files(outputs, side)
+    if outputs:
+        from benchkit.disk.whole_files import write_whole
+        from benchkit.reports.files import FORMATS
+        for flag, path in outputs.items():
+            write_whole(path, FORMATS[flag].render(side))
+            cli.say(f"written: {path} ({FORMATS[flag].kind})")
     # line by line: an unbuffered stdout takes a part of one large write for the whole when its reader leaves
     sys.stdout.writelines(lines)
     return cli.DONE
@@ -89,71 +106,27 @@ def report(options: argparse.Namespace) -> int:
 
 def refuse_outputs(outputs: "Mapping[str, str]", runs: "Sequence[str]") -> None:
     """Raise Unusable where a file that was asked for would be written over a run, another output, or a stranger."""
-    if outputs:
-        from benchkit.disk.file_kinds import refuse_misnamed, refuse_shared
-        from benchkit.disk.whole_files import refuse_unlike
-        from benchkit.reports.files import FORMATS
-        refuse_shared(outputs, runs)
-        for flag, path in outputs.items():
-            refuse_unlike(path, FORMATS[flag].start, FORMATS[flag].kind)
-            refuse_misnamed(flag, path)
-
-
-def reports_of(paths: "Sequence[str]") -> "list[RunReport]":
-    """The reports of run records, each under its file's name."""
-    from pathlib import Path
-
-    from benchkit.recordings.run_record import read_run_record
-    from benchkit.reports.run_report import report_of
-    return [report_of(read_run_record(Path(path)), Path(path).stem) for path in paths]
-
-
-def compared(runs: "Sequence[RunReport]", margin: "float | None") -> "SideBySide":
-    """The runs, and every pair of them compared. Raises Unusable for a margin without a pair."""
-    from fractions import Fraction
-
-    from benchkit.basics.errors import Unusable
-    from benchkit.reports.comparison import side_by_side
-    if margin is not None and len(runs) < 2:
-        raise Unusable("--margin: it says when two runs are the same; give at least two")
-    # the number as it was typed, not the float nearest to it
-    return side_by_side(runs, None if margin is None else Fraction(repr(margin)))
-
-
-def write_files(outputs: "Mapping[str, str]", side: "SideBySide") -> None:
-    """The files that were asked for, each whole or not at all; a line on stderr names each."""
-    if outputs:
-        from benchkit.disk.whole_files import write_whole
-        from benchkit.reports.files import FORMATS
-        for flag, path in outputs.items():
-            write_whole(path, FORMATS[flag].render(side))
-            cli.say(f"written: {path} ({FORMATS[flag].kind})")
+    from benchkit.disk.file_kinds import refuse_misnamed, refuse_shared
+    from benchkit.disk.whole_files import refuse_unlike
+    from benchkit.reports.files import FORMATS
+    refuse_shared(outputs, runs)
+    for flag, path in outputs.items():
+        refuse_unlike(path, FORMATS[flag].start, FORMATS[flag].kind)
+        refuse_misnamed(flag, path)
 
 
 def case_lines(runs: "Sequence[RunReport]", case_id: str, paint: "Paint") -> "Iterator[str]":
     """All trials of a case in every run that has it. Raises Unusable, naming the nearest ids, if none does."""
-    from benchkit.reports.documents import case_report
-    having = [run for run in runs if any(row.id == case_id for row in run.cases)]
-    if not having:
-        raise_no_such_case(runs, case_id)
-    return case_report(having, case_id, paint)
-
-
-def raise_no_such_case(runs: "Sequence[RunReport]", case_id: str) -> None:
-    """Raise Unusable with the ids that come nearest."""
     from difflib import get_close_matches
 
     from benchkit.basics.errors import Unusable
-    ids = list(dict.fromkeys(row.id for run in runs for row in run.cases))
-    near = get_close_matches(case_id, ids, n=3, cutoff=0.5) or ids[:3]
-    raise Unusable(f"--case {case_id}: no run has this case; there are {len(ids)}, such as {', '.join(near)}")
-
-
-def paint_for(stream: "TextIO") -> "Paint":
-    """Colour where a person reads a terminal and did not ask for none."""
-    from benchkit.render.columns import Paint
-    is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
-    return Paint(stream.isatty() and not is_plain)
+    from benchkit.reports.documents import case_report
+    having = [run for run in runs if any(row.id == case_id for row in run.cases)]
+    if not having:
+        ids = list(dict.fromkeys(row.id for run in runs for row in run.cases))
+        near = get_close_matches(case_id, ids, n=3, cutoff=0.5) or ids[:3]
+        raise Unusable(f"--case {case_id}: no run has this case; there are {len(ids)}, such as {', '.join(near)}")
+    return case_report(having, case_id, paint)
 
 
 if __name__ == "__main__":

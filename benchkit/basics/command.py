@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -37,18 +36,11 @@ class Command:
     words: tuple[str, ...]
 
     def __str__(self) -> str:
-        return " ".join(map(shell_word, ["python3", self.prog, *self._without_password()]))
-
-    def _without_password(self) -> Iterator[str]:
-        before = ""
-        for word in self.words:
-            if before == _ADDRESS:
-                yield without_password(word)
-            elif word.startswith(_ADDRESS + "="):
-                yield _ADDRESS + "=" + without_password(word.removeprefix(_ADDRESS + "="))
-            else:
-                yield word
-            before = word
+        shown = ["python3", self.prog]
+        for before, word in pairwise(("", *self.words)):
+            flag = _ADDRESS + "=" if word.startswith(_ADDRESS + "=") else ""
+            shown.append(flag + without_password(word[len(flag):]) if flag or before == _ADDRESS else word)
+        return " ".join(map(shell_word, shown))
 
     def plus(self, flag: str) -> Command:
         """The same command with a flag that takes no value."""

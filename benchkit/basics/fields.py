@@ -1,8 +1,4 @@
-"""Fields of JSON objects from strangers: of the right type, or a ValueError that names the field.
-
-A careful reader (fields.py) decides which types are right; here they are only remembered. So there is one place
-that knows what is right, and one that is quick.
-"""
+"""Fields of JSON objects from strangers: of the right type, or a ValueError that names the field."""
 from __future__ import annotations
 
 import json

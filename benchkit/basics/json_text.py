@@ -1,7 +1,6 @@
 """JSON both ways: strangers' JSON in one right reading, canonical JSON and its digests, and JSON for people.
 
-Canonical: sorted keys, no spaces, ASCII; it is what every hash is taken of. For people: files of any size, a
-line for each member and each element of a list, and whole values indented by 1.
+Canonical: sorted keys, no spaces, ASCII; it is what every hash is taken of.
 """
 from __future__ import annotations
 
@@ -38,7 +37,10 @@ def parse(data: bytes, *, keep_surrogates: bool = False, most_parts: int = MOST_
     fault = encoding_fault(data)
     if fault:
         raise ValueError(fault)
-    _check_parts(data, most_parts)
+    # a text that would take more memory than a machine may have is refused before any of it is made
+    if len(data) > most_parts // _MOST_IN_A_BYTE and _parts(data) > most_parts and (
+            _parts(_outside_texts(data, _NO_SIGNS)) > most_parts):
+        raise ValueError("it holds more keys, values, objects and lists than are read at once")
     keys = None
     if data.count(b"{") + data.count(b"[") > MOST_DEPTH:
         marks = _outside_texts(data, _NO_MARKS)
@@ -78,14 +80,6 @@ def _check_depth(brackets: bytes) -> None:
                 raise ValueError(f"it is nested more than {MOST_DEPTH} deep")
         else:
             depth -= 1
-
-
-def _check_parts(data: bytes, most: int) -> None:
-    """Raise ValueError for a text that would take more memory than a machine may have, before any of it is made."""
-    if len(data) <= most // _MOST_IN_A_BYTE or _parts(data) <= most:
-        return
-    if _parts(_outside_texts(data, _NO_SIGNS)) > most:
-        raise ValueError("it holds more keys, values, objects and lists than are read at once")
 
 
 def _parts(signs: bytes) -> int:
@@ -250,12 +244,11 @@ def indented(value: JSON) -> str:
 
 def pieces_of_file(members: Iterable[tuple[str, JSON | Iterator[str]]]) -> Iterator[bytes]:
     """A file of one object: a member a line, and of a list an element a line; an iterator is the pieces of a value."""
-    def pieces_of(value: JSON | Iterator[str]) -> Iterable[str]:
-        if isinstance(value, Iterator):
-            return value
-        return lines_of_list(map(_encode, value), 1) if isinstance(value, list) else [_encode(value)]
-
-    for piece in pieces_of_object((name, pieces_of(value)) for name, value in members):
+    told: Iterator[tuple[str, Iterable[str]]] = (
+        (name, value if isinstance(value, Iterator) else
+         lines_of_list(map(_encode, value), 1) if isinstance(value, list) else [_encode(value)])
+        for name, value in members)
+    for piece in pieces_of_object(told):
         yield piece.encode("ascii")
     yield b"\n"
 

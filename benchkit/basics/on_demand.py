@@ -35,14 +35,12 @@ class OnDemand(Sequence[T], Generic[T]):
     def __getitem__(self, place: slice) -> Sequence[T]: ...
     def __getitem__(self, place: int | slice) -> T | Sequence[T]:
         if isinstance(place, slice):
-            return self._part(range(self._size)[place])
+            places = range(self._size)[place]
+            if places.step == 1:
+                return OnDemand(len(places), self._read, self._first + places.start)
+            return tuple(self[one] for one in places)
         at = range(self._first, self._first + self._size)[place]
         return next(self._read(at, at + 1))
-
-    def _part(self, places: range) -> Sequence[T]:
-        if places.step == 1:
-            return OnDemand(len(places), self._read, self._first + places.start)
-        return tuple(self[place] for place in places)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or isinstance(other, str | bytes):
