@@ -1,11 +1,13 @@
 """The example pack of boards: its questions, what a solver is shown and sold, its judges, gates and baselines."""
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
 import unittest
@@ -18,7 +20,7 @@ from typing import Any, NamedTuple
 import packs
 import packs.early_warning as pack
 from benchkit.basics.errors import Unusable
-from benchkit.basics.json_text import canonical, digest
+from benchkit.basics.json_text import canonical
 from benchkit.basics.values import JSON, Case
 from packs.early_warning import answers, market
 from packs.early_warning.dice import Dice
@@ -66,6 +68,7 @@ NO_ANSWERS = (
     '{"incident": "under_way", "cause": "cart"', "\ud800", '{"incident": "\\ud800"}', "\x00", "o" * 100_000)
 
 
+@functools.cache
 def question(count: int = 24, seed: int = 7) -> list[Case]:
     return pack.build(seed, count)
 
@@ -182,18 +185,15 @@ class TheWorld(unittest.TestCase):
 
 
 class TheGenerator(unittest.TestCase):
-    def test_a_seed_gives_the_same_questions_whatever_the_hash_seed(self) -> None:
+    def test_a_seed_gives_the_same_questions_whatever_the_hash_seed_and_they_are_those_of_this_version(self) -> None:
         code = ("import packs.early_warning as p; from benchkit.basics.json_text import digest; "
-                "print(digest([[c.id, c.split, c.input, c.expected, list(c.tags)] for c in p.build(7, 24)]))")
-        for hash_seed in ("0", "1", "4242"):
+                "print(p.VERSION, digest([[c.id, c.split, c.input, c.expected, list(c.tags)] "
+                "for c in p.build(7, 24)]))")
+        for hash_seed in ("0", "4242"):
             with self.subTest(hash_seed=hash_seed):
                 done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True,
                                       check=True, env={**os.environ, "PYTHONHASHSEED": hash_seed})
-                self.assertEqual(done.stdout.strip(), DIGEST_OF_SEED_7)
-
-    def test_the_world_is_that_of_this_version(self) -> None:
-        found = digest([[case.id, case.split, case.input, case.expected, list(case.tags)] for case in question()])
-        self.assertEqual((pack.VERSION, found), ("1", DIGEST_OF_SEED_7))
+                self.assertEqual(done.stdout.strip(), f"1 {DIGEST_OF_SEED_7}")
 
     def test_fewer_questions_are_the_beginning_of_more_and_another_seed_gives_others(self) -> None:
         self.assertEqual(question(40)[:11], question(11))
@@ -201,105 +201,77 @@ class TheGenerator(unittest.TestCase):
         self.assertFalse({canonical(case.input) for case in question(24, 1)}
                          & {canonical(case.input) for case in question(24, 2)})
 
-    def test_questions_are_distinct_in_both_geometries(self) -> None:
+    def test_questions_are_distinct_in_both_geometries_and_their_ids_name_nothing(self) -> None:
         for geometry in GEOMETRIES:
             asked = {canonical(pack.messages(pack.payload(case, geometry))) for case in question(200)}
             self.assertEqual(len(asked), 200, geometry)
-
-    def test_ids_are_distinct_and_name_nothing(self) -> None:
         self.assertEqual([case.id for case in question(3)], ["EW-01", "EW-02", "EW-03"])
         self.assertEqual(len({case.id.casefold() for case in question(120)}), 120)
 
     def test_24_questions_take_well_under_a_second(self) -> None:
         begun = time.process_time()
-        question(24)
+        pack.build(7, 24)
         self.assertLess(time.process_time() - begun, 0.5)
 
-    def test_no_answer_fits_more_than_two_questions_in_five(self) -> None:
+    def test_nothing_prevails(self) -> None:
         for seed in SEEDS:
             for count in (6, 12, 24, 25, 40, 90):
                 with self.subTest(seed=seed, count=count):
-                    counts = Counter(pack.answer_key(case) for case in question(count, seed))
-                    self.assertEqual(set(counts), {"none", "coming", "under_way"})
-                    self.assertLessEqual(max(counts.values()), 0.4 * count)
-
-    def test_every_situation_comes_equally_often(self) -> None:
+                    answered = Counter(pack.answer_key(case) for case in question(90, seed)[:count])
+                    self.assertEqual(set(answered), {"none", "coming", "under_way"})
+                    self.assertLessEqual(max(answered.values()), 0.4 * count)
         counts = Counter((truth(case)["incident"], truth(case)["situation"]) for case in question(45))
-        wanted = {("none", name) for name in DECOYS} | {
-            (incident, name) for incident in ("coming", "under_way") for name in INCIDENTS}
-        self.assertEqual(set(counts), wanted)
-        self.assertEqual(set(counts.values()), {3})
-
-    def test_no_severity_cause_or_step_prevails(self) -> None:
-        cases = [case for seed in SEEDS for case in question(30, seed)]
-        for field, most in (("severity", 0.4), ("cause", 0.4), ("next", 0.4)):
+        self.assertEqual(counts, dict.fromkeys([("none", name) for name in DECOYS] + [
+            (incident, name) for incident in ("coming", "under_way") for name in INCIDENTS], 3))
+        cases = [case for seed in SEEDS for case in question(90, seed)[:30]]
+        for field in ("severity", "cause", "next"):
             with self.subTest(field=field):
-                counts = Counter(truth(case)[field] for case in cases)
-                self.assertLessEqual(max(counts.values()), most * len(cases))
+                self.assertLessEqual(Counter(truth(case)[field] for case in cases).most_common(1)[0][1], 48)
         self.assertEqual({truth(case)["severity"] for case in cases}, {"none", "low", "high", "critical"})
 
-    def test_a_world_has_10_to_13_services_and_two_entries(self) -> None:
-        for case in question(60):
+    def test_a_world_and_its_stream(self) -> None:
+        kinds: set[str] = set()
+        for case in question(90):
             assert isinstance(case.input, dict)
-            services = case.input["services"]
+            services, seen, told = case.input["services"], stream(case), truth(case)
             names = {service["name"] for service in services}
-            self.assertTrue(10 <= len(names) == len(services) <= 13, case.id)
-            self.assertEqual(sum(service["entry"] for service in services), 2)
-            self.assertLessEqual({need for service in services for need in service["needs"]}, names)
-
-    def test_a_stream_is_in_order_of_time_and_ends_at_now(self) -> None:
-        for case in question(90):
-            minutes = [one["minute"] for one in stream(case)]
-            self.assertTrue(14 <= len(minutes) <= 26, (case.id, len(minutes)))
-            self.assertEqual(minutes, sorted(minutes))
-            self.assertTrue(minutes[0] >= -60 and minutes[-1] <= 0, case.id)
-            self.assertEqual([one["id"] for one in stream(case)], [f"o{n}" for n in range(1, len(minutes) + 1)])
-            self.assertGreater(min(one["minute"] for one in truth(case)["later"]), 0)
-
-    def test_the_time_of_day_and_the_minute_say_the_same(self) -> None:
-        for case in question(60):
-            assert isinstance(case.input, dict)
-            hour, minute = map(int, case.input["now"].split(":"))
-            for one in stream(case):
-                there = [int(part) for part in one["at"].split(":")]
-                self.assertEqual(there[0] * 60 + there[1], hour * 60 + minute + one["minute"], case.id)
-
-    def test_a_service_has_one_usual_latency(self) -> None:
-        for case in question(60):
+            minutes, hour_now = [one["minute"] for one in seen], case.input["now"].split(":")
             usual: dict[tuple[str, str], set[str]] = {}
-            for one in stream(case):
-                if one["kind"] in ("latency", "errors"):
-                    usual.setdefault((one["service"], one["kind"]), set()).add(one["text"].split("usual ")[1])
-            self.assertTrue(all(len(values) == 1 for values in usual.values()), (case.id, usual))
+            with self.subTest(case=case.id):
+                self.assertTrue(10 <= len(names) == len(services) <= 13)
+                self.assertEqual(sum(service["entry"] for service in services), 2)
+                self.assertLessEqual({need for service in services for need in service["needs"]}, names)
+                self.assertTrue(14 <= len(minutes) <= 26 and minutes[0] >= -60 and minutes[-1] <= 0, minutes)
+                self.assertEqual(minutes, sorted(minutes))
+                self.assertEqual([one["id"] for one in seen], [f"o{n}" for n in range(1, len(minutes) + 1)])
+                self.assertGreater(min(one["minute"] for one in told["later"]), 0)
+                self.assertGreaterEqual(len([one for one in seen if one["id"] not in told["supports"]]), 5)
+                for one in seen:
+                    hour, minute = map(int, one["at"].split(":"))
+                    self.assertEqual(hour * 60 + minute, int(hour_now[0]) * 60 + int(hour_now[1]) + one["minute"])
+                    if one["kind"] in ("latency", "errors"):
+                        usual.setdefault((one["service"], one["kind"]), set()).add(one["text"].split("usual ")[1])
+                self.assertTrue(all(len(values) == 1 for values in usual.values()), usual)
+                kinds |= {one["kind"] for one in seen}
+        self.assertEqual(kinds, {"deploy", "notice", "alert", "latency", "errors", "usage", "log", "ticket", "chat"})
 
-    def test_every_stream_has_noise_and_every_kind_occurs(self) -> None:
-        kinds: Counter[str] = Counter()
-        for case in question(60):
-            kinds.update({one["kind"] for one in stream(case)})
-            noise = [one for one in stream(case) if one["id"] not in truth(case)["supports"]]
-            self.assertGreaterEqual(len(noise), 5, case.id)
-        self.assertEqual(set(kinds), {"deploy", "notice", "alert", "latency", "errors", "usage", "log", "ticket",
-                                      "chat"})
-
-    def test_what_is_coming_hurts_nobody_yet(self) -> None:
+    def test_what_is_coming_hurts_nobody_yet_and_comes_at_its_time(self) -> None:
         for case in question(90):
-            if truth(case)["incident"] == "coming":
-                users = {one["service"] for one in stream(case)} - {truth(case)["cause"]}
+            told = truth(case)
+            if told["incident"] != "coming":
+                continue
+            with self.subTest(case=case.id):
                 for one in stream(case):
-                    if one["kind"] == "errors" and one["service"] in users:
+                    self.assertNotIn("customers:", one["text"])
+                    if one["kind"] == "errors" and one["service"] != told["cause"]:
                         now, usual = re.findall(r"[\d.]+", one["text"])
-                        self.assertLess(float(now), float(usual) + 0.2, case.id)
-                self.assertFalse([one for one in stream(case) if "customers:" in one["text"]], case.id)
-
-    def test_what_is_coming_comes_at_its_time(self) -> None:
-        for case in question(90):
-            if truth(case)["incident"] == "coming":
-                self.assertGreater(truth(case)["later"][0]["minute"], truth(case)["due_minutes"], case.id)
-                self.assertGreaterEqual(truth(case)["due_minutes"], 10, case.id)
+                        self.assertLess(float(now), float(usual) + 0.2)
+                self.assertGreater(told["later"][0]["minute"], told["due_minutes"])
+                self.assertGreaterEqual(told["due_minutes"], 10)
 
     def test_every_question_passes_its_own_gate(self) -> None:
         for seed in SEEDS:
-            for case in question(45, seed):
+            for case in question(90, seed)[:45]:
                 self.assertEqual(pack.problems(case), [], (seed, case.id))
 
 
@@ -334,11 +306,15 @@ class Rewording(unittest.TestCase):
 
 
 class WhatASolverSees(unittest.TestCase):
-    def test_the_payload_of_single_is_the_stream_up_to_now(self) -> None:
+    def test_the_payload_is_the_stream_up_to_now_and_in_gated_its_two_newest_alerts(self) -> None:
         for case in question(24):
             view = pack.payload(case)
             self.assertEqual(set(view), {"synthetic", "geometry", "now", "services", "observations"})
             self.assertEqual(view["observations"], stream(case))
+            alerts = [one for one in stream(case) if one["kind"] == "alert"]
+            self.assertEqual(pack.payload(case, "gated")["observations"], alerts[-2:])
+        with self.assertRaisesRegex(ValueError, "geometry is 'free', not one of single, gated"):
+            pack.payload(CART, "free")
 
     def test_what_is_later_than_now_is_cut_off_wherever_it_stands(self) -> None:
         case = with_stream(*STREAM, LATER)
@@ -346,68 +322,42 @@ class WhatASolverSees(unittest.TestCase):
         bought = pack.turn(case, '{"buy": "alerts"}', [Step(None, [])], 12)
         self.assertEqual([one["id"] for one in bought.observations], ["o3"])
 
-    def test_the_payload_of_gated_is_the_two_newest_alerts(self) -> None:
-        for case in question(24):
-            alerts = [one for one in stream(case) if one["kind"] == "alert"]
-            self.assertEqual(pack.payload(case, "gated")["observations"], alerts[-2:])
-
-    def test_another_geometry_is_refused_by_name(self) -> None:
-        with self.assertRaisesRegex(ValueError, "geometry is 'free', not one of single, gated"):
-            pack.payload(CART, "free")
-
-    def test_no_truth_stands_in_payload_messages_schema_or_anything_sold(self) -> None:
+    def test_no_truth_no_id_and_no_tag_stands_in_anything_shown_or_sold_and_what_is_sold_is_short(self) -> None:
         for seed in SEEDS[:2]:
-            for case in question(30, seed):
-                shown = [canonical([pack.payload(case, geometry) for geometry in GEOMETRIES])]
+            for case in question(90, seed)[:30]:
+                shown = []
                 for geometry in GEOMETRIES:
                     view = pack.payload(case, geometry)
-                    shown += [canonical(pack.schema(view)), *(m["content"] for m in pack.messages(view))]
-                steps: list[Step] = [Step(None, [])]
+                    asked = pack.messages(view)
+                    shown += [canonical([view, pack.schema(view), asked]), *(m["content"] for m in asked)]
+                    self.assertFalse([word for word in (case.id, *case.tags[1:]) if word in canonical(asked)], case.id)
                 for tool in pack.tools(case):
                     for service in tool.services or ("",):
-                        bought = pack.turn(case, json.dumps({"buy": tool.name, "service": service}), steps, 99)
-                        shown += [canonical(list(bought.observations)), pack.reply(bought, 1, 2)]
+                        call = json.dumps({"buy": tool.name, "service": service})
+                        bought = pack.turn(case, call, [Step(None, [])], 99)
+                        page = pack.reply(bought, 9, 4)
+                        self.assertLessEqual(len(page), 350, page)
+                        shown += [canonical(list(bought.observations)), page]
                 self.assertEqual(leaks("\n".join(shown), case), [], (seed, case.id))
 
-    def test_the_truth_itself_is_full_of_truth_terms(self) -> None:
+    def test_the_truth_itself_is_full_of_truth_terms_however_they_are_cased(self) -> None:
         for case in question(24):
-            found = leaks(canonical(case.expected), case)
-            self.assertGreaterEqual(len(found), 6, case.id)
+            self.assertGreaterEqual(len(leaks(canonical(case.expected), case)), 6, case.id)
             self.assertGreaterEqual(len(pack.truth_terms(case)), 8)
             self.assertTrue(all(term.strip() for term in pack.truth_terms(case)))
-
-    def test_a_truth_term_is_found_however_it_is_cased(self) -> None:
         self.assertEqual(leaks("clearly a BAD_DEPLOY", CART), ["bad_deploy"])
         self.assertEqual(leaks("o6 10:04 alert cart", CART), ["o6 10:04 "])
 
-    def test_neither_id_nor_tags_are_shown(self) -> None:
-        for case in question(12):
-            for geometry in GEOMETRIES:
-                text = canonical(pack.messages(pack.payload(case, geometry)))
-                self.assertFalse([word for word in (case.id, *case.tags[1:]) if word in text], case.id)
-
-    def test_it_is_marked_synthetic_wherever_it_is_shown(self) -> None:
-        self.assertTrue(pack.SYNTHETIC.startswith("SYNTHETIC"))
-        for geometry in GEOMETRIES:
-            view = pack.payload(CART, geometry)
-            self.assertEqual(view["synthetic"], pack.SYNTHETIC)
-            self.assertTrue(pack.messages(view)[1]["content"].startswith("SYNTHETIC."))
-
-    def test_prompts_are_short_enough_for_small_models(self) -> None:
+    def test_prompts_are_short_enough_for_small_models_and_marked_synthetic(self) -> None:
         # measured with the tokenizers of two small models: 2.4 letters a token on these texts, never fewer
+        self.assertTrue(pack.SYNTHETIC.startswith("SYNTHETIC"))
         for case in question(90):
-            lengths = {geometry: sum(len(m["content"]) for m in pack.messages(pack.payload(case, geometry)))
-                       for geometry in GEOMETRIES}
-            self.assertLessEqual(lengths["single"], 900 * 2.4, case.id)
-            self.assertLessEqual(lengths["gated"], 1150, case.id)
-
-    def test_what_is_bought_is_a_short_page(self) -> None:
-        for case in question(15):
-            for tool in pack.tools(case):
-                for service in tool.services or ("",):
-                    call = json.dumps({"buy": tool.name, "service": service})
-                    page = pack.reply(pack.turn(case, call, [Step(None, [])], 12), 9, 4)
-                    self.assertLessEqual(len(page), 350, page)
+            for geometry, most in (("single", 900 * 2.4), ("gated", 1150)):
+                view = pack.payload(case, geometry)
+                asked = pack.messages(view)
+                self.assertLessEqual(sum(len(m["content"]) for m in asked), most, case.id)
+                self.assertEqual(view["synthetic"], pack.SYNTHETIC)
+                self.assertTrue(asked[1]["content"].startswith("SYNTHETIC."))
 
     def test_a_question_that_went_through_a_file_asks_the_same(self) -> None:
         for case in question(12):
@@ -429,13 +379,13 @@ class WhatASolverSees(unittest.TestCase):
             self.assertIn(word, rules["content"])
 
     def test_the_page_of_gated_shows_menu_prices_and_limits(self) -> None:
-        rules, page = pack.messages(pack.payload(CART, "gated"), budget=7, steps=4)
+        view = pack.payload(CART, "gated")
+        rules, page = pack.messages(view, budget=7, steps=4)
         self.assertIn("in minutes: alerts 1, people 1 (tickets, chat), changes 2", rules["content"])
         self.assertIn("of one service: readings 2, logs 3.", rules["content"])
         self.assertEqual(page["content"].splitlines()[0], "SYNTHETIC. It is 10:00. 7 minutes left. 4 messages left.")
-        self.assertIn("12 minutes left. 6 messages left.", pack.messages(pack.payload(CART, "gated"))[1]["content"])
-        self.assertIn("Last message: answer now.",
-                      pack.messages(pack.payload(CART, "gated"), steps=1)[1]["content"])
+        self.assertIn("12 minutes left. 6 messages left.", pack.messages(view)[1]["content"])
+        self.assertIn("Last message: answer now.", pack.messages(view, steps=1)[1]["content"])
         self.assertTrue(page["content"].endswith("Newest alerts:\no3 09:40 alert web: error rate above 3 %"))
 
     def test_the_schema_leaves_evidence_free_and_closes_all_other_words(self) -> None:
@@ -456,25 +406,19 @@ class TheMarket(unittest.TestCase):
     def turn(self, text: str, left: float = 12, steps: Sequence[Step] | None = None) -> Turn:
         return pack.turn(CART, text, self.START if steps is None else steps, left)
 
-    def test_the_price_list_is_the_file_and_covers_the_menu(self) -> None:
+    def test_the_menu_sells_every_kind_once_at_the_prices_of_the_file_and_the_budget_does_not_buy_all(self) -> None:
         listed = tomllib.loads((ROOT / "packs/early_warning/prices.toml").read_text(encoding="utf-8"))
         self.assertEqual({tool.name: tool.price for tool in pack.tools(CART)}, listed["prices"])
-        self.assertEqual((pack.prices().budget, pack.prices().steps), (listed["budget"], listed["steps"]))
-        self.assertEqual(pack.prices().unit, "minutes")
-
-    def test_the_menu_sells_every_kind_once(self) -> None:
-        sold = [kind for tool in pack.tools(CART) for kind in tool.kinds]
-        self.assertEqual(len(sold), len(set(sold)))
-        self.assertEqual(set(sold), {one["kind"] for case in question(45) for one in stream(case)})
+        prices = pack.prices()
+        self.assertEqual((prices.unit, prices.budget, prices.steps), ("minutes", listed["budget"], listed["steps"]))
+        self.assertEqual(sorted(kind for tool in pack.tools(CART) for kind in tool.kinds),
+                         sorted({one["kind"] for case in question(45) for one in stream(case)}))
         self.assertEqual(pack.tools(CART)[3].services, ("web", "mobile", "cart"))
-
-    def test_the_budget_does_not_buy_everything(self) -> None:
         for case in question(12):
             all_of_it = sum(tool.price * max(1, len(tool.services)) for tool in pack.tools(case))
-            self.assertGreater(all_of_it, 3 * pack.prices().budget)
+            self.assertGreater(all_of_it, 3 * prices.budget)
 
     def test_a_price_list_that_is_wrong_is_one_line(self) -> None:
-        import tempfile
         good = (ROOT / "packs/early_warning/prices.toml").read_text(encoding="utf-8")
         table = ((good.replace("alerts = 1", "alerts = 0"), "prices.alerts is 0"),
                  (good.replace("alerts = 1", ""), "prices.alerts is missing"),
@@ -520,8 +464,6 @@ class TheMarket(unittest.TestCase):
                 self.assertEqual((done.kind, tuple(one["id"] for one in done.observations), done.cost, done.grounded),
                                  (kind, ids, cost, grounded))
                 self.assertEqual(done.error is None, kind in ("bought", "answer"))
-
-    def test_no_text_makes_a_turn_raise(self) -> None:
         for text in NO_ANSWERS:
             with self.subTest(text=text[:30]):
                 self.assertIn(self.turn(text).kind, ("unreadable", "bought", "refused"))
@@ -775,12 +717,9 @@ class TheEmissionGate(unittest.TestCase):
 class TheBaselines(unittest.TestCase):
     CASES = tuple(question(45, 11))
 
-    def test_there_are_five_and_one_sees_the_truth(self) -> None:
-        found = {name: baseline["sees_truth"] for name, baseline in pack.baselines().items()}
-        self.assertEqual(found, {"silent": False, "alarmist": False, "threshold": False, "coin": False,
-                                 "oracle": True})
-
     def test_every_baseline_plays_both_geometries_within_its_limits(self) -> None:
+        self.assertEqual({name: baseline["sees_truth"] for name, baseline in pack.baselines().items()}, {
+            "silent": False, "alarmist": False, "threshold": False, "coin": False, "oracle": True})
         for name in pack.baselines():
             for geometry in GEOMETRIES:
                 for case in self.CASES[:15]:
@@ -790,10 +729,12 @@ class TheBaselines(unittest.TestCase):
                         self.assertLessEqual(played.cost, 12)
                         self.assertTrue(all(done.kind in ("bought", "answer") for done in played.turns))
                         self.assertTrue(TRACKS["nothing_invented"].judge(case, played.answer, played.steps))
+                        shown = [str(one["id"]) for step in played.steps for one in step.observations]
+                        self.assertEqual([line.id for line in lines_in(played.talk)], shown)
 
     def test_the_oracle_has_full_marks_less_the_time_it_takes_to_look(self) -> None:
         for seed in SEEDS[:2]:
-            for case in question(45, seed):
+            for case in question(90, seed)[:45]:
                 single, gated = play(case, "oracle", "single"), play(case, "oracle", "gated")
                 for track in pack.tracks:
                     self.assertEqual(track.judge(case, single.answer, single.steps), 1, (case.id, track.name))
@@ -823,15 +764,11 @@ class TheBaselines(unittest.TestCase):
         held = [TRACKS["nothing_destroyed"].judge(one, play(one, "coin", "single").answer, []) for one in self.CASES]
         self.assertTrue(0.4 < sum(held) / len(held) < 0.95)
 
-    def test_all_but_the_coin_give_the_same_for_every_seed(self) -> None:
-        for name in ("silent", "alarmist", "threshold", "oracle"):
-            for geometry in GEOMETRIES:
-                case = self.CASES[3]
-                self.assertEqual(play(case, name, geometry, 1), play(case, name, geometry, 2))
-
-    def test_the_blind_are_never_handed_a_case(self) -> None:
+    def test_all_but_the_coin_give_the_same_for_every_seed_and_the_blind_are_never_handed_a_case(self) -> None:
         view = json.loads(canonical(pack.payload(self.CASES[1])))
         for name, baseline in pack.baselines().items():
+            for geometry in GEOMETRIES if name != "coin" else ():
+                self.assertEqual(play(self.CASES[3], name, geometry, 1), play(self.CASES[3], name, geometry, 2))
             if not baseline["sees_truth"]:
                 self.assertTrue(baseline["answer"](view, 1, pack.messages(view)), name)
 
@@ -842,15 +779,6 @@ class TheBaselines(unittest.TestCase):
                     played = play(self.CASES[2], name, "gated", budget=budget, most=most)
                     self.assertIsNotNone(answers.read_answer(played.answer))
                     self.assertLessEqual(played.cost, budget)
-
-    def test_a_conversation_shows_exactly_the_observations_of_its_steps(self) -> None:
-        for geometry in GEOMETRIES:
-            for name in ("threshold", "oracle"):
-                for case in self.CASES[:12]:
-                    played = play(case, name, geometry)
-                    shown = [str(one["id"]) for step in played.steps for one in step.observations]
-                    self.assertEqual([line.id for line in lines_in(played.talk)], shown)
-
 
 class TheContract(unittest.TestCase):
     def test_every_name_that_the_contract_lists_is_there_and_no_other(self) -> None:
