@@ -61,14 +61,14 @@ class Threads(Workflow):
 
         (self.folder / "slow.py").write_text(SLOW, encoding="utf-8")
         with mock.patch.object(threading.Thread, "start", may_start):
-            return self.type("bench.py --system slow:x --trials 20 --parallel 32 --log recorded/smol.jsonl --quiet")
+            return self.type("bench.py --system slow:x --trials 5 --parallel 32 --log recorded/smol.jsonl --quiet")
 
     def test_where_there_is_room_for_fewer_there_are_fewer_at_once_and_a_line_says_so(self) -> None:
         for room, told_of in ((10, "10 trials"), (1, "1 trial"), (0, "1 trial")):
             with self.subTest(room=room):
                 told = self.run_with_room_for(room)
                 self.assertEqual((0, f"{FEWER}{told_of} at once\n"), (told.code, told.stderr))
-                self.assertEqual(sorted(self.every_cell(20)), sorted(self.trials()))
+                self.assertEqual(sorted(self.every_cell(5)), sorted(self.trials()))
                 self.log.unlink()
 
     def test_where_no_thread_can_show_progress_the_run_goes_on_without(self) -> None:
@@ -184,16 +184,16 @@ class Streams(Workflow):
         cut = ("import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2); "
                "os.execv(sys.argv[2], sys.argv[2:])")
         self.well("bench.py --system baselines:keywords --trials 1")
-        for words in (["harness.py", "check"], ["bench.py", "--log", "recorded/keywords.jsonl", "--status"],
-                      ["report.py", "--help"]):
-            for flags in ((), ("-u",)):
-                command = [sys.executable, *flags, "-S", str(ROOT / words[0]), *words[1:]]
-                size = len(subprocess.run(command, capture_output=True, check=False).stdout)
-                for room, code in ((size, 0), (size - 3, 3)):
-                    with self.subTest(words, flags=flags, code=code), (self.folder / "out").open("wb") as out:
-                        told = subprocess.run([sys.executable, "-c", cut, str(room), *command], stdout=out,
-                                              stderr=subprocess.PIPE, text=True, check=False)
-                        self.assertEqual((code, int(code == 3)), (told.returncode, told.stderr.count("\n")))
+        for flags, words in (
+            ((), ["harness.py", "check"]), (("-u",), ["harness.py", "check"]), ((), ["report.py", "--help"]),
+            ((), ["bench.py", "--log", "recorded/keywords.jsonl", "--status"])):
+            command = [sys.executable, *flags, "-S", str(ROOT / words[0]), *words[1:]]
+            size = len(typed(words).stdout.encode())
+            for room, code in ((size, 0), (size - 3, 3)):
+                with self.subTest(words, flags=flags, code=code), (self.folder / "out").open("wb") as out:
+                    told = subprocess.run([sys.executable, "-S", "-c", cut, str(room), *command], stdout=out,
+                                          stderr=subprocess.PIPE, text=True, check=False)
+                    self.assertEqual((code, int(code == 3)), (told.returncode, told.stderr.count("\n")))
 
 
 class Words(Workflow):
