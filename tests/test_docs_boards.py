@@ -24,7 +24,7 @@ from tests.workflow import typed_in
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "docs" / "boards.md").read_text(encoding="utf-8")
-LEFT_OUT = shutil.ignore_patterns(".git", ".*", "__pycache__", "runs", "recorded", "tests", "benchmarks", "docs", "_llm_cache")
+LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "runs", "recorded", "tests", "benchmarks", "_llm_cache")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 
 
