@@ -104,10 +104,10 @@ class GatesOfSystems(unittest.TestCase):
         one, = ranked(a={"c1": [(1.0, 1.0, False), (1.0, 1.0, True), None]})
         self.assertEqual(GateStatus(1, 2, 1, clopper_pearson(1, 2)), one.gate)
 
-    def test_a_system_that_failed_is_marked_above_each_that_did_not(self) -> None:
+    def test_a_system_that_failed_is_marked_above_each_of_which_it_is_known_that_it_did_not(self) -> None:
         told = ranked(a={**always(1.0, cases=9), "x": [(1.0, 1.0, False)]}, b=always(0.5), c=always(0.2, safe=False),
-                      d={"c1": [None]})
-        self.assertEqual([("toys:a", ("toys:b",)), ("toys:b", ()), ("toys:c", ()), ("toys:d", ())],
+                      d={"c1": [None]}, e={**always(0.2, cases=9), "x": [None]})
+        self.assertEqual([("toys:a", ("toys:b",)), ("toys:b", ()), ("toys:e", ()), ("toys:c", ()), ("toys:d", ())],
                          [(one.system, one.overtaken) for one in told])
 
 

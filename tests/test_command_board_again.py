@@ -61,6 +61,18 @@ class Errors(BoardCommand):
         self.assertIn("24 of 24 planned cells merged, 0 left", self.well(f"merge {self.batch().name}"))
         self.assertEqual([("T-4", 1, 2), ("T-4", 2, 2)], self.attempts())
 
+    def test_systems_that_the_job_alone_would_not_ask_are_named_where_they_can_be_asked_again(self) -> None:
+        retry = "board.py run jobs/tiny.toml --models robots:late --retry-errors"
+        for systems in ('["baselines:even"]', '["baselines:even", "robots:late", "robots:good"]'):
+            with self.subTest(systems):
+                self.job(systems=systems)
+                told = self.well("run jobs/tiny.toml --fresh --models baselines:even,robots:late")
+                self.assertIn(f"  Run python3 {retry}\n", told)
+                self.assertIn(retry, (self.batch() / "board.md").read_text(encoding="utf-8"))
+        self.job(systems='["baselines:even"]')
+        self.assertIn(f"2 of 12 cells of robots:late are incomplete, and published they stay so; to ask them again "
+                      f"first: python3 {retry}\n", self.type(f"publish {self.batch().name}").stderr)
+
     def test_what_fails_again_is_told_apart_from_what_is_new(self) -> None:
         self.well("run jobs/tiny.toml --limit 20")
         told = self.well("run jobs/tiny.toml --retry-errors --limit 3")

@@ -70,7 +70,7 @@ def banners_of(findings: Findings) -> Iterator[doc.Callout]:
 
 def _failed(findings: Findings) -> Iterator[doc.Callout]:
     """How many cells were run and have no verdict, system by system, and why."""
-    batch, rows = findings.found.batch, findings.rows
+    rows = findings.rows
     planned = Counter(row.cell.system for row in rows)
     failed: dict[str, list[RowError]] = {}
     for row in rows:
@@ -84,13 +84,24 @@ def _failed(findings: Findings) -> Iterator[doc.Callout]:
         message, _ = Counter(one.message for one in errors).most_common(1)[0]
         lines.append(f"{shown_line(system, 60)}: {len(errors)} of {planned[system]} ({kinds}); most often: "
                      f"{shown_line(message)}")
-    # a published batch stays as it is
-    can_retry = batch.status != PUBLISHED and any(
-        can_be_retried(findings.log.error_type(row.cell)) for row in rows)
     yield banner(
         f"{sum(map(len, failed.values()))} of {count_of(len(rows), 'cell')} ended without a verdict. They are neither "
         "right nor wrong: what they leave open stands as a range, and decides nothing.", lines,
-        ("run", usual_file(batch.job.name), "--retry-errors") if can_retry else ())
+        retry_words(findings))
+
+
+def retry_words(findings: Findings) -> tuple[str, ...]:
+    """The words of the command that asks again what need not fail again, and nothing else; none where that is nothing.
+
+    The systems are named where the job alone would ask others too, or not these. A published batch stays as it is.
+    """
+    batch, log = findings.found.batch, findings.log
+    systems = dict.fromkeys(row.cell.system for row in findings.rows if can_be_retried(log.error_type(row.cell)))
+    if batch.status == PUBLISHED or not systems:
+        return ()
+    is_of_job = not findings.never_run and systems.keys() <= set(batch.job.systems)
+    models = () if is_of_job else ("--models", ",".join(systems))
+    return "run", usual_file(batch.job.name), *models, "--retry-errors"
 
 
 def trace_banners(job: str, verification: Verification) -> Iterator[doc.Callout]:

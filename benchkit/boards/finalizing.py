@@ -18,6 +18,7 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.texts import are, cases_named, count_of, shown_line, word_for
 from benchkit.boards import batch as batches
 from benchkit.boards import batch_log
+from benchkit.boards.banners import retry_words
 from benchkit.boards.batch import FoundBatch
 from benchkit.boards.batch_run import BatchRunConfig, questions_of, record_batch
 from benchkit.boards.board import Board, board_of
@@ -243,14 +244,14 @@ def _of_answers(findings: Findings) -> Iterator[str]:
 
 
 def incomplete_lines(findings: Findings) -> Iterator[str]:
-    """Which cells failed and can be asked again until the batch is published, a sentence for each system."""
+    """Which cells are incomplete and can be asked again until the batch is published, a sentence for each system."""
     found, log = findings.found, findings.log
     failed = Counter(cell.system for _, cell in log.cells()
                      if not is_baseline(cell.system) and can_be_retried(log.error_type(cell)))
     planned = len(log.planned().cases) * log.planned().trials
     for name, count in failed.items():
-        yield (f"{found.name}: {count} of {count_of(planned, 'cell')} of {shown_line(name, 60)} failed and could have "
-               "been asked again (run --retry-errors); published, they stay as they are")
+        yield (f"{found.name}: {count} of {count_of(planned, 'cell')} of {shown_line(name, 60)} {are(count)} incomplete, "
+               f"and published they stay so; to ask them again first: {Command('board.py', retry_words(findings))}")
 
 
 def publish(found: FoundBatch, pack: Pack, command: Command, context: RunContext) -> Findings:

@@ -171,7 +171,7 @@ def ranking_of(records: Mapping[str, Record], pack: Pack) -> tuple[Standing, ...
     for place, one in enumerate(standings, 1):
         has_broken = one.gate is not None and one.gate.failures
         overtaken = tuple(other.system for other in standings[place:]
-                          if has_broken and other.gate and not other.gate.failures and other.gate.trials)
+                          if has_broken and other.gate and other.gate.is_clean)
         found.append(replace(one, place=place, overtaken=overtaken, rank=ranks[one.system] if one.judged else None,
                              ahead_of=tuple(loser for winner, loser in won if winner == one.system)))
     return tuple(found)

@@ -258,16 +258,16 @@ def close_batch(typed: BoardCommand) -> bool:
     found = typed.batch()
     finalizing.check_publishable(found)
     pack = pack_of_job(found.batch.job, typed.run.folders)
-    reasons, _ = finalizing.verified(found, pack)
-    if reasons:
+    reasons, findings = finalizing.verified(found, pack)
+    if reasons or findings is None:
         return _refused(found, reasons, "nothing was written", typed)
+    for line in finalizing.incomplete_lines(findings):
+        typed.run.say(typed.as_typed(line))
     findings = finalizing.publish(found, pack, typed.command, typed.run)
     if not findings.verification.is_consistent:
         return _refused(found, map(str, findings.verification.violations),
                         "the baselines ran again, and the batch stays", typed)
     findings, board = finalizing.finalize(findings)
-    for line in finalizing.incomplete_lines(findings):
-        typed.run.say(line)
     typed.lines([f"{findings.found.name} is published"])
     return _show(findings, board, typed)
 
