@@ -39,8 +39,9 @@ class AModelOfAnotherServer(BoardCommand):
                 server.next(completes(("even", "odd")[number % 2]) if number <= 3 else refuses(500, "out of memory"))
             told = self.well("run jobs/tiny.toml")
             published = self.type(f"publish {self.batch().name}")
-        self.assertEqual((0, f"tiny/{self.batch().name}: 9 of 12 cells of openai:toy.gguf are incomplete, and published "
-                          "they stay so; to ask them again first: python3 board.py run jobs/tiny.toml --retry-errors\n"),
+        self.assertEqual((0, f"tiny/{self.batch().name}: 9 of 12 cells of openai:toy.gguf are incomplete, and "
+                          "published they stay so; to ask them again first: python3 board.py run jobs/tiny.toml "
+                          "--retry-errors\n"),
                          (published.code, published.stderr), published.stdout)
         self.assertEqual([("robots:good", "100.0", "1-3"), ("baselines:even", "75.0", "1-3"),
                           ("openai:toy.gguf", "6.2 to 100.0", "1-3")], [(row[0], *row[2:4]) for row in ranking(told)])

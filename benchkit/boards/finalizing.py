@@ -249,9 +249,10 @@ def incomplete_lines(findings: Findings) -> Iterator[str]:
     failed = Counter(cell.system for _, cell in log.cells()
                      if not is_baseline(cell.system) and can_be_retried(log.error_type(cell)))
     planned = len(log.planned().cases) * log.planned().trials
+    again = Command("board.py", retry_words(findings))
     for name, count in failed.items():
-        yield (f"{found.name}: {count} of {count_of(planned, 'cell')} of {shown_line(name, 60)} {are(count)} incomplete, "
-               f"and published they stay so; to ask them again first: {Command('board.py', retry_words(findings))}")
+        yield (f"{found.name}: {count} of {count_of(planned, 'cell')} of {shown_line(name, 60)} {are(count)} "
+               f"incomplete, and published they stay so; to ask them again first: {again}")
 
 
 def publish(found: FoundBatch, pack: Pack, command: Command, context: RunContext) -> Findings:
