@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from operator import itemgetter
 
 from benchkit.basics.texts import are, count_of, sentence, shown_line
 from benchkit.pages.parts import Tone
@@ -79,15 +80,22 @@ def all_blocks(run: RunReport, anchors: Anchors) -> Iterator[doc.Block]:
 
 def _case_row(run: RunReport, place: int, anchors: Anchors) -> Sequence[doc.Cell]:
     row = run.cases[place]
-    name = shown_line(row.id, 60)
-    trials: doc.Cell = doc.Tally(name, [(Tone.PASS, row.passed), (Tone.FAIL, row.n - row.passed),
-                                        (Tone.INCOMPLETE, row.incomplete)])
-    if has_marks(run):
-        marks = [(one.trial, _verdict_mark(one)) for one in run.record.results_of(place)]
-        trials = [doc.Mark(f"{name}, trial {trial}: {mark.words}", mark.tone, True, anchors.trial(place, trial))
-                  for trial, mark in marks]
+    trials: doc.Cell = list(_marks(run, place, anchors)) if has_marks(run) else doc.Tally(shown_line(row.id, 60), [
+        (Tone.PASS, row.passed), (Tone.FAIL, row.n - row.passed), (Tone.INCOMPLETE, row.incomplete)])
     return (doc.Link(anchors.case(place), doc.Code(row.id)), trials, passed_cell(row), spread(row.low, row.high),
             percent(row.disagreement), _state_mark(row))
+
+
+def _marks(run: RunReport, place: int, anchors: Anchors) -> Iterator[doc.Mark]:
+    """A small mark for each trial, by the outcomes that the anchors hold, so that they are not read again."""
+    name, detailed = shown_line(run.cases[place].id, 60), anchors.detailed.get(place)
+    if detailed is None or len(detailed.trials) < run.record.trials:
+        marks = {one.trial: _verdict_mark(one) for one in run.record.results_of(place)}
+    else:
+        firsts = [(_verdict_mark(group.first), group.trials) for group in detailed.groups]
+        marks = {one.trial: mark for mark, trials in firsts for one in trials}
+    for trial, mark in sorted(marks.items(), key=itemgetter(0)):
+        yield doc.Mark(f"{name}, trial {trial}: {mark.words}", mark.tone, True, anchors.trial(place, trial))
 
 
 def bar_blocks(run: RunReport, anchors: Anchors) -> Iterator[doc.Block]:
