@@ -16,8 +16,9 @@ _PLAIN = re.compile(r"[a-z0-9._-]{1,100}")
 _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 _SLUG = re.compile(r"x-.*-[0-9a-f]{12}")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?")
-# C0 except newline and tab, DEL, C1, and the characters that turn the reading direction
-_UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# C0 except newline and tab, DEL, C1, what turns the reading direction, and what is no character
+_UNSHOWN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 # Default_Ignorable_Code_Point of Unicode 16, annotation marks, a blank of Braille, private use and what is no
 # character; by number, for every Python has another version of Unicode

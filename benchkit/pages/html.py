@@ -15,7 +15,6 @@ from benchkit.basics.texts import shown, shown_line
 
 # most texts hold nothing else, and stay as they are
 _HARMLESS = re.compile(r"[ !#-%(-;=?-~\n\t]*")
-_NONCHARACTER = re.compile("[\ufffe\uffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BACKTICKS = re.compile(r"`+")
 # mentions and mail addresses, issues (#12, owner/repository#56, GH-12), advisories (GHSA-...), commits
@@ -30,10 +29,7 @@ def html_text(text: str) -> str:
     """A text for the content of an HTML element or for a quoted attribute."""
     if _HARMLESS.fullmatch(text):
         return text
-    visible = shown(text)
-    if not visible.isascii():
-        visible = _NONCHARACTER.sub(_named, visible)
-    return escape(visible, quote=True)
+    return escape(shown(text), quote=True)
 
 
 def xml_text(text: str) -> str:
@@ -76,7 +72,7 @@ def csv_field(text: str) -> str:
 
     Nothing else is changed but lone surrogates, which no file can hold: they are shown.
     """
-    field = _SURROGATE.sub(_named, text)
+    field = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     if _FORMULA.match(field):
         field = "'" + field
     if _CSV_SPECIAL.search(field):
@@ -86,10 +82,6 @@ def csv_field(text: str) -> str:
 
 def _longest_run(text: str) -> int:
     return max(map(len, _BACKTICKS.findall(text)), default=0)
-
-
-def _named(found: re.Match[str]) -> str:
-    return f"\\u{ord(found.group()):04x}"
 
 
 class Html(str):

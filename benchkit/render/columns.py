@@ -49,9 +49,6 @@ def width_of(text: str) -> int:
 
 
 def _width(character: str) -> int:
-    # Unicode 14 (Python 3.11) calls these two wide, Unicode 17 (3.15) does not; they are no characters at all
-    if character in "\ufffe\uffff":
-        return 1
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
