@@ -8,7 +8,7 @@ from fractions import Fraction
 from html.parser import HTMLParser
 
 from benchkit.recordings.run_record import RunRecord
-from benchkit.render.reading import made, plain
+from benchkit.render.reading import plain
 from benchkit.reports.comparison import SideBySide, side_by_side
 from benchkit.reports.documents import markdown_report, page_report, text_report
 from benchkit.reports.run_report import report_of
@@ -63,7 +63,7 @@ def every_format(*records: RunRecord, names: str = "first second third") -> dict
 
 def told_first(of: RunRecord) -> dict[str, str]:
     """The headline of a run, by its labels."""
-    return {label: plain(spans) for label, spans in made(headline(report_of(of, "run")).pairs)}
+    return {label: plain(spans) for label, spans in headline(report_of(of, "run")).pairs}
 
 
 def tagged(marks: Mapping[str, str] = CASES) -> RunRecord:

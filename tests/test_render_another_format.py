@@ -64,7 +64,7 @@ def _(block: doc.Paragraph, level: int) -> Iterator[str]:
 
 @org_block.register
 def _(block: doc.Facts, level: int) -> Iterator[str]:
-    yield from org_list("-", ((org_words(label), " :: ", plain(spans)) for label, spans in made(block.pairs)))
+    yield from org_list("-", ((org_words(label), " :: ", plain(spans)) for label, spans in (*block.pairs, *block.more)))
 
 
 @org_block.register

@@ -107,7 +107,8 @@ def _paragraph(block: doc.Paragraph, level: int) -> Iterable[Html]:
 
 @block_html.register
 def _facts(block: doc.Facts, level: int) -> Iterable[Html]:
-    pairs = (joined(element("dt", label), element("dd", line(spans))) for label, spans in made(block.pairs))
+    pairs = (joined(element("dt", label), element("dd", line(spans)))
+             for label, spans in (*block.pairs, *block.more))
     return [element("dl", *pairs, class_="facts")]
 
 

@@ -180,7 +180,9 @@ class MarkdownRenderer:
 
     @_block.register
     def _facts(self, block: doc.Facts, level: int, most: doc.Detail) -> Iterator[str]:
-        yield _list(f"{_bold(markdown_words(label + ':'))} {inline(spans)}" for label, spans in made(block.pairs))
+        pairs = [*block.pairs, *(block.more if most >= doc.MORE else ())]
+        self._left_out += len(pairs) < len(block.pairs) + len(block.more)
+        yield _list(f"{_bold(markdown_words(label + ':'))} {inline(spans)}" for label, spans in pairs)
 
     @_block.register
     def _figures(self, block: doc.Figures, level: int, most: doc.Detail) -> Iterator[str]:

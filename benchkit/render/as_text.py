@@ -59,7 +59,7 @@ class TextRenderer:
 
     @_block.register
     def _facts(self, block: doc.Facts, indent: str) -> Iterator[str]:
-        return self._labelled(list(made(block.pairs)), indent)
+        return self._labelled([*block.pairs, *(block.more if self.is_full else ())], indent)
 
     @_block.register
     def _figures(self, block: doc.Figures, indent: str) -> Iterator[str]:

@@ -114,9 +114,10 @@ class Paragraph(Block):
 
 @dataclass(frozen=True, slots=True)
 class Facts(Block):
-    """Labels, and what is said of each."""
+    """Labels, and what is said of each; `more` of them for readers of that detail, beneath, as one list."""
 
-    pairs: Many[tuple[str, Spans]]
+    pairs: Sequence[tuple[str, Spans]]
+    more: Sequence[tuple[str, Spans]] = ()
 
 
 @dataclass(frozen=True, slots=True)

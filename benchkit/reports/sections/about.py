@@ -11,12 +11,15 @@ from benchkit.recordings.recording import SessionFacts
 from benchkit.render import document as doc
 from benchkit.reports.figures import NOT_AVAILABLE, latency, per_second, percentile_cells, seconds
 from benchkit.reports.latency_ratio import COLD, ending_of, hardware_of, limits_of, measured_on
+from benchkit.reports.outputs import value_text
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import LatencyColumn, tokens_told
 from benchkit.reports.warnings import temperature_of
 from benchkit.statistics.percentiles import PERCENTS
 
 SESSIONS, SETTINGS = doc.Cut(8, 50, "session"), doc.Cut(20, 60, "setting")
+LONGEST_IN_TABLE, LONGEST_VALUE, MOST_LONGER = 72, 400, 60
+"""Longer values of settings stand below the table, on pages and in Markdown the beginning, in text whole."""
 SHORT_S = 0.1
 """Shorter latencies are drawn in milliseconds."""
 
@@ -40,10 +43,16 @@ def about_blocks(run: RunReport) -> Iterator[doc.Block]:
     yield doc.Fold(count_of(len(record.sessions), "session"), [doc.Table(
         "Sessions", columns, [_session(one) for one in record.sessions], SESSIONS)], detail=doc.MORE)
     if record.settings:
-        rows = [(doc.Code(name, 400), doc.Code(canonical(record.settings[name]), 400))
-                for name in sorted(record.settings)]
-        yield doc.Fold(count_of(len(rows), "setting"), [
-            doc.Table("Settings", [doc.Column("setting"), doc.flexible("value")], rows, SETTINGS)], detail=doc.MORE)
+        values = {name: canonical(record.settings[name]) for name in sorted(record.settings)}
+        rows = [(doc.Code(name, 400), doc.Code(value, 400)) for name, value in values.items()
+                if len(value) <= LONGEST_IN_TABLE]
+        table = doc.Table("Settings", [doc.Column("setting"), doc.flexible("value")], rows, SETTINGS)
+        longer: list[doc.Block] = [
+            doc.Verbatim(value_text(record.settings[name]), doc.Code(name, 400), LONGEST_VALUE)
+            for name, value in values.items() if len(value) > LONGEST_IN_TABLE]
+        left = len(longer) - MOST_LONGER
+        longer[MOST_LONGER:] = [doc.quiet(f"And {count_of(left, 'more long setting')}.")] if left > 0 else []
+        yield doc.Fold(count_of(len(values), "setting"), [*([table] if rows else []), *longer], detail=doc.MORE)
 
 
 def _session(session: SessionFacts) -> Sequence[doc.Cell]:

@@ -137,11 +137,9 @@ def _numbers(side: SideBySide, pair: Pair, found: Comparison) -> Iterator[doc.Bl
     """All that was counted and tested over the common cases."""
     is_asked = found.margin is not None
     sameness = list(_sameness(found))
-    yield doc.Facts([*_test(side, pair, found), *(sameness if is_asked else ()), *_counts(found)])
-    more = [*(() if is_asked else sameness), *_latency(side, pair, found),
-            *(() if found.repeat is None else _repeat(found.repeat))]
-    if more:
-        yield doc.Facts(more, detail=doc.MORE)
+    yield doc.Facts([*_test(side, pair, found), *(sameness if is_asked else ()), *_counts(found)],
+                    [*(() if is_asked else sameness), *_latency(side, pair, found),
+                     *(() if found.repeat is None else _repeat(found.repeat))])
 
 
 def _test(side: SideBySide, pair: Pair, found: Comparison) -> Iterator[Fact]:
