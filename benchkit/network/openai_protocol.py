@@ -35,7 +35,6 @@ _ENDS = frozenset((
 `network_error`, `insufficient_system_resource`; and one that nobody knows may be such."""
 _FIELDS = (b"", b"data", b"event", b"id", b"retry")
 """The fields of an event that the standard knows; a comment has an empty name."""
-UNKNOWN_SERVER = "openai-compatible"
 _SERVERS = {"llamacpp": "llama.cpp", "vllm": "vllm", "sglang": "sglang", "library": "ollama"}
 _META = ("n_params", "size", "n_vocab", "ftype")
 _SAMPLING = ("top_k", "top_p", "min_p", "typical_p", "top_n_sigma", "repeat_penalty", "repeat_last_n",
@@ -281,56 +280,45 @@ def _seconds(milliseconds: JSON) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """A model of the list: its id as given, the kind of server where the list gives it away, and what is said of it.
+class Said:
+    """What a server says of a model, in its list or, if it is a llama-server, in /props.
 
-    `facts` are those that change with the model; `context_length` in tokens (None: not said).
+    `id` is as given, `server` the kind of server where that is known, `build` its build. `facts` are those that change
+    with the model; `context_length` is in tokens. None: not said.
     """
 
-    id: str
-    server: str = UNKNOWN_SERVER
+    id: str = ""
+    server: str = "openai-compatible"
+    build: str | None = None
     facts: Mapping[str, JSON] = field(default_factory=dict)
     context_length: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Props:
-    """What llama-server says in /props: its build, facts that change with the model, and the context it really has."""
-
-    build: str | None
-    facts: Mapping[str, JSON]
-    context_length: int | None
-
-
-def listed_models(client: Client, deadline: float) -> tuple[Listed, ...]:
+def listed_models(client: Client, deadline: float) -> Sequence[Said]:
     """The models of GET /models. Raises NoAnswer."""
-    path = f"{client.address.prefix}/models"
     found = []
-    for entry in client.send(Call("GET", "/models"), deadline).objects("data", path):
+    for entry in client.send(Call("GET", "/models"), deadline).objects("data", f"{client.address.prefix}/models"):
         meta, root = _mapping(entry.get("meta")), entry.get("root")
         facts = {key: meta[key] for key in _META if key in meta}
         if isinstance(root, str) and root:
             facts["root"] = name_only(root)
-        found.append(Listed(
-            str(entry.get("id") or ""), _SERVERS.get(str(entry.get("owned_by")), UNKNOWN_SERVER), facts,
+        found.append(Said(
+            str(entry.get("id") or ""), _SERVERS.get(str(entry.get("owned_by")), Said().server), None, facts,
             count_of(entry.get("max_model_len")) or count_of(entry.get("context_length"))))
-    return tuple(found)
+    return found
 
 
-def find_listed(models: Sequence[Listed], name: str) -> Listed | None:
+def find_listed(models: Sequence[Said], name: str) -> Said | None:
     """The model of that name: its id, the file of an id that is a path, or the id before a variant (`x/y:free`).
 
     Ollama lists `name:latest` where it is asked for `name`.
     """
-    for meant in (name, f"{name}:latest", name.rpartition(":")[0]):
-        for model in models:
-            if meant and meant in (model.id, name_only(model.id)):
-                return model
-    return None
+    meant = filter(None, (name, f"{name}:latest", name.rpartition(":")[0]))
+    return next((model for one in meant for model in models if one in (model.id, name_only(model.id))), None)
 
 
-def props(client: Client, deadline: float) -> Props | None:
-    """What llama-server says of itself; None if this is none, or does not say."""
+def props(client: Client, deadline: float) -> Said | None:
+    """What llama-server says of itself, and the context it really has; None if this is none, or does not say."""
     root = replace(client, address=replace(client.address, prefix=client.address.prefix.removesuffix("/v1")))
     fields = root.send(Call("GET", "/props"), deadline).fields
     defaults = fields.get("default_generation_settings")
@@ -344,7 +332,8 @@ def props(client: Client, deadline: float) -> Props | None:
         facts["chat_template_sha256"] = hashlib.sha256(template.encode("utf-8")).hexdigest()
     if isinstance(path, str) and path:
         facts["file"] = name_only(path, always=True)
-    return Props(shown_line(build, 80) if isinstance(build, str) else None, facts, count_of(defaults.get("n_ctx")))
+    return Said("", "llama.cpp", shown_line(build, 80) if isinstance(build, str) else None, facts,
+                count_of(defaults.get("n_ctx")))
 
 
 def pins(fingerprint: str | None) -> bool:

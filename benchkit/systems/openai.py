@@ -114,21 +114,21 @@ class OpenAISystem(server_session.ServerSystem):
         signature = self._signature = self._first_tokens()
         load_s = self._client.clock.monotonic() - start
         # all that the server says of the model, for the settings: its build is no part of it
-        served: dict[str, JSON] = {**(listed.facts if listed else {}), **(said.facts if said else {})}
+        heard = [one for one in (listed, said) if one is not None]
+        served: dict[str, JSON] = {key: value for one in heard for key, value in one.facts.items()}
         if signature.model is not None:
             served["model"] = protocol.name_only(signature.model)
         if self._is_pinned:
             served[FINGERPRINT] = signature.fingerprint
         self._served = served
-        lengths = [one.context_length for one in (said, listed) if one is not None]
-        self._loaded = Loaded(load_s, next(filter(None, lengths), None), served)
+        lengths = filter(None, (one.context_length for one in reversed(heard)))
+        self._loaded = Loaded(load_s, next(lengths, None), served)
         self._say_who(served, listed)
-        build = said.build if said else None
-        server = "llama.cpp" if said else listed.server if listed else protocol.UNKNOWN_SERVER
-        environment: dict[str, JSON] = {"server": server, "server_version": build}
+        server = said or listed or protocol.Said()
+        environment: dict[str, JSON] = {"server": server.server, "server_version": server.build}
         if signature.fingerprint is not None:
             self._fingerprints = {signature.fingerprint}
-            if not self._is_pinned and signature.fingerprint != build:
+            if not self._is_pinned and signature.fingerprint != server.build:
                 environment[FINGERPRINT] = signature.fingerprint
         address = self._client.address
         return environment if address.is_loopback else {**environment, "host": address.host}
@@ -199,7 +199,7 @@ class OpenAISystem(server_session.ServerSystem):
     def _length(self, tokens: int) -> Mapping[str, JSON]:
         return {key: tokens for key in LENGTHS if key in self._model_options()}
 
-    def _listed(self) -> protocol.Listed | None:
+    def _listed(self) -> protocol.Said | None:
         """The model in the server's list; None where it keeps none. Raises EnvironmentFailure."""
         try:
             models = protocol.listed_models(self._client, self._soon())
@@ -251,7 +251,7 @@ class OpenAISystem(server_session.ServerSystem):
         return EnvironmentFailure(
             f"{self._model.name} at {url} could not be asked: {error.stops or error.message}{hint}")
 
-    def _say_who(self, served: Mapping[str, JSON], listed: protocol.Listed | None) -> None:
+    def _say_who(self, served: Mapping[str, JSON], listed: protocol.Said | None) -> None:
         name, answered = self._model.name, served.get("model")
         if isinstance(answered, str) and not same_model(name, answered):
             self._options.say(f"asked for {name}, answered by {shown_line(answered, 80)}: another name of "
