@@ -19,7 +19,7 @@ from benchkit.systems.ollama import OllamaSystem
 from benchkit.systems.openai import BY_SCHEMA, FIXED, GENERAL_OPTIONS, OpenAIModel, OpenAISystem
 from benchkit.systems.system import SystemOptions
 from tests import fake_ollama
-from tests.commands import LATE_S
+from tests.commands import HANGS_S, LATE_S
 from tests.fake_openai import BUILD, CHAT, FakeOpenAI, completes, data, delta, error, refuses
 from tests.systems_samples import MESSAGES, PROBE, SCHEMA, WithSystem, hurried
 
@@ -85,8 +85,9 @@ class Where(WithServer):
         self.assertEqual(len(self.server.seen), len({seen.port for seen in self.server.seen}))
         self.assertEqual({"close"}, {seen.headers["Connection"] for seen in self.server.seen})
 
-    def test_nobody_there_says_where_it_looked_and_what_to_do(self) -> None:
+    def test_nobody_there_says_at_once_where_it_looked_and_what_to_do(self) -> None:
         self.server.stop()
+        self.enterContext(mock.patch("benchkit.network.replies.REFUSED_WAITS_S", (HANGS_S,)))
         line = self.refusal()
         for words in (f"http://{self.server.host}/v1", "connection refused", "--host or OPENAI_BASE_URL"):
             self.assertIn(words, line)

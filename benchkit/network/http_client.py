@@ -36,7 +36,11 @@ _INTERIM = frozenset((100, *range(102, 200)))
 
 
 class NoAnswer(Exception):
-    """The server did not say what it was asked, in the kit's words."""
+    """The server did not say what it was asked, in the kit's words. `is_refused`: nothing listens there."""
+
+    def __init__(self, why: str, *, is_refused: bool = False) -> None:
+        super().__init__(why)
+        self.is_refused = is_refused
 
 
 class Ending(Enum):
@@ -98,7 +102,7 @@ class Response:
         """The objects in a list of that JSON object, for which `path` was asked. Raises NoAnswer where it has none."""
         found = self.fields.get(name)
         if not isinstance(found, list) or not all(isinstance(entry, Mapping) for entry in found):
-            raise NoAnswer(f"GET {path}: {self}")
+            raise NoAnswer(f"GET {path}: {self}", is_refused=self.ending is Ending.REFUSED)
         return found
 
     def __str__(self) -> str:

@@ -203,8 +203,11 @@ class OpenAISystem(server_session.ServerSystem):
         """The model in the server's list; None where it keeps none. Raises EnvironmentFailure."""
         try:
             models = protocol.listed_models(self._client, self._soon())
-        except NoAnswer:
-            return None  # the first tokens will tell whether anybody is there
+        except NoAnswer as error:
+            if error.is_refused:  # there is no sense in waiting as for one that restarts in the middle of a run
+                raise self._unasked(TrialError(
+                    "Unreachable", "the server cannot be reached (connection refused)")) from None
+            return None
         found = protocol.find_listed(models, self._model.name)
         if found is None and models:
             there = names_of((protocol.name_only(model.id) for model in models), server_session.MOST_NAMES, 80)
