@@ -67,8 +67,7 @@ main:focus { outline: none; }
 .folded:target { scroll-margin-top: 3.5rem; }
 li:target { scroll-margin-top: 9rem; }
 article:target, .folded:target, li:target { box-shadow: -4px 0 0 var(--focus); }
-code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace;
-  font-size: .875em; }
+code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; font-size: .875em; }
 code { background: var(--panel); padding: .1em .3em; border-radius: 3px; }
 :is(th, td, h3, h4, a) > code { background: none; padding: 0; }
 :is(h3, h4) > code { font-size: 1em; }
@@ -76,31 +75,26 @@ mark { background: var(--flaky-tint); color: inherit; box-shadow: inset 0 -2px 0
 .quiet { color: var(--quiet); font-size: .875rem; }
 .skip { position: absolute; left: -100vw; padding: .5rem 1rem; background: var(--paper); }
 .skip:focus { left: 1rem; top: .5rem; z-index: 2; }
-nav ul { list-style: none; margin: 1.5rem 0 0; padding: .75rem 0; display: flex; flex-wrap: wrap;
-  gap: .25rem 1.5rem;
+nav ul { list-style: none; margin: 1.5rem 0 0; padding: .75rem 0; display: flex; flex-wrap: wrap; gap: .25rem 1.5rem;
   border-block: 1px solid var(--line); font-size: .9375rem; }
 section { padding-top: 2.5rem; }
 footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--line); color: var(--quiet);
   font-size: .875rem; }
 /* no content-visibility here: closed details are cheap already, and guessed heights led links astray in Chromium */
-article { padding: .25rem 0 .75rem .75rem;
-  margin-left: -.75rem; }
+article { padding: .25rem 0 .75rem .75rem; margin-left: -.75rem; }
 """
 
 _PARTS = """
-.callout { border-left: 4px solid var(--tone); background: var(--tint); padding: .75rem 1rem;
-  margin: 0 0 1rem;
+.callout { border-left: 4px solid var(--tone); background: var(--tint); padding: .75rem 1rem; margin: 0 0 1rem;
   border-radius: 0 4px 4px 0; }
 .callout > :last-child { margin-bottom: 0; }
 .callout ul { margin: 0; padding-left: 1.25rem; }
 .callout-title { font-weight: 650; margin-bottom: .25rem; }
 summary.callout-title { padding: 0; }
 details.callout:not([open]) > summary { margin-bottom: 0; }
-.callout .sign { display: inline-block; min-width: 1.1em; margin-right: .4em; color: var(--tone);
-  font-weight: 700; }
+.callout .sign { display: inline-block; min-width: 1.1em; margin-right: .4em; color: var(--tone); font-weight: 700; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(11.5rem, 100%), 1fr)); gap: 1px;
-  margin: 1.25rem 0; background: var(--line); border: 1px solid var(--line); border-radius: 6px;
-  overflow: hidden; }
+  margin: 1.25rem 0; background: var(--line); border: 1px solid var(--line); border-radius: 6px; overflow: hidden; }
 .figure { background: var(--paper); padding: .75rem 1rem .85rem; }
 .figure dt { color: var(--quiet); font-size: .875rem; }
 .figure dd { margin: 0; }
@@ -108,8 +102,7 @@ details.callout:not([open]) > summary { margin-bottom: 0; }
 .figure .value.long { font-size: 1.3rem; line-height: 1.75; }
 .figure.pass .value, .figure.fail .value, .figure.flaky .value { color: var(--tone); }
 .figure .detail { color: var(--quiet); font-size: .875rem; line-height: 1.4; }
-.facts { display: grid; grid-template-columns: minmax(6rem, max-content) 1fr; gap: .3rem 1.25rem;
-  margin: 0 0 1rem;
+.facts { display: grid; grid-template-columns: minmax(6rem, max-content) 1fr; gap: .3rem 1.25rem; margin: 0 0 1rem;
   font-size: .9375rem; }
 .facts dt { color: var(--quiet); }
 .facts dd { margin: 0; min-width: 0; }
@@ -121,12 +114,10 @@ summary:hover { color: var(--link); }
 .text-title { color: var(--quiet); font-size: .875rem; margin: 0 0 .25rem; }
 pre { margin: 0 0 .25rem; padding: .65rem .8rem; background: var(--panel); border: 1px solid var(--line);
   border-radius: 4px; white-space: pre-wrap; overflow: auto; max-height: 24rem; line-height: 1.5; }
-.side-by-side { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr));
-  gap: 0 1.5rem; }
-.mark { display: inline-block; width: 1.6em; height: 1.6em; line-height: 1.5em; text-align: center;
-  font-weight: 700;
-  font-size: .875rem; border-radius: 3px; border: 1px solid transparent; text-decoration: none;
-  color: var(--tone); background: var(--tint); }
+.side-by-side { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)); gap: 0 1.5rem; }
+.mark { display: inline-block; width: 1.6em; height: 1.6em; line-height: 1.5em; text-align: center; font-weight: 700;
+  font-size: .875rem; border-radius: 3px; border: 1px solid transparent; text-decoration: none; color: var(--tone);
+  background: var(--tint); }
 .mark.fail { color: var(--on-tone); background: var(--tone); }
 .mark.incomplete { background: none; border: 1px dashed var(--tone); }
 .mark.absent { background: none; }
@@ -135,24 +126,22 @@ a.mark:hover { border: 1px solid var(--tone); }
   color: var(--tone); font-size: .8125rem; font-weight: 600; white-space: nowrap; }
 :is(h3, h4, p) .badge { white-space: normal; }
 .badge .sign { margin-right: .3em; }
-.legend { list-style: none; display: flex; flex-wrap: wrap; gap: .3rem 1.25rem; padding: 0;
-  margin: .5rem 0 1rem;
+.legend { list-style: none; display: flex; flex-wrap: wrap; gap: .3rem 1.25rem; padding: 0; margin: .5rem 0 1rem;
   font-size: .875rem; color: var(--quiet); }
 .legend li { display: flex; align-items: center; gap: .45rem; min-width: 0; }
 """
 
 _TABLES = """
 .together { display: inline-block; }
-/* a shade at the right edge while there is more to scroll to: a cover that scrolls along hides it at the end */
+/* a line and a shade at the right edge while there is more to scroll to: a cover that scrolls along hides them */
 .scroll { overflow-x: auto; margin: 0 0 1.5rem;
   background: linear-gradient(to left, var(--paper) 50%, transparent) right / 2.5rem 100% no-repeat local,
-    linear-gradient(to left, var(--shade), transparent) right / .75rem 100% no-repeat scroll; }
+    linear-gradient(to left, var(--quiet) 1px, var(--shade) 1px, transparent) right / 1.25rem 100% no-repeat scroll; }
 /* collapsed borders stay behind when a cell of the first column sticks, and its background hides them */
 table { border-collapse: separate; border-spacing: 0; width: 100%; font-size: .9375rem; }
 caption, figcaption { text-align: left; font-weight: 600; padding: 0 0 .5rem; }
 th, td { padding: .35rem .75rem .35rem 0; text-align: left; vertical-align: baseline; font-weight: 400; }
-thead th { color: var(--quiet); font-size: .875rem; border-bottom: 1px solid var(--line);
-  vertical-align: bottom; }
+thead th { color: var(--quiet); font-size: .875rem; border-bottom: 1px solid var(--line); vertical-align: bottom; }
 tbody tr + tr > * { border-top: 1px solid var(--grid); }
 .scroll th:not(:first-child), .scroll td { overflow-wrap: normal; min-width: 3rem; }
 .scroll td:not(.number, .marks, .short) { overflow-wrap: anywhere; min-width: 8rem; }
@@ -175,16 +164,16 @@ th.marks:last-of-type, td.marks:last-of-type { padding-right: .25rem; }
 .rows col.note { width: 9rem; }
 .rows :is(th, td) { padding-block: .15rem; vertical-align: middle; line-height: 1.3; }
 .rows tbody tr + tr > * { border: 0; }
-.rows .track { padding-inline: 0; background-image: linear-gradient(to right, var(--grid) 1px,
-  transparent 1px);
+.rows .track { padding-inline: 0; background-image: linear-gradient(to right, var(--grid) 1px, transparent 1px);
   background-size: 25% 100%; box-shadow: inset -1px 0 0 var(--grid); }
 .rows thead .track, .timeline .track { background-image: none; box-shadow: none; padding-block: 0; }
 .rows .number { padding: 0 0 0 .75rem; white-space: normal; overflow-wrap: break-word; }
+.rows .number a { white-space: nowrap; }
 .timeline td.track { overflow: hidden; }
-.around-zero tbody .track { background-image: linear-gradient(var(--quiet), var(--quiet)),
-  linear-gradient(to right, var(--grid) 1px, transparent 1px);
-  background-size: 1px 100%, 25% 100%; background-position: 50% 0, 0 0; background-repeat: no-repeat, repeat;
-  }
+.around-zero tbody .track { background-size: 1px 100%, 25% 100%; background-position: 50% 0, 0 0;
+  background-image: linear-gradient(var(--quiet), var(--quiet)),
+    linear-gradient(to right, var(--grid) 1px, transparent 1px);
+  background-repeat: no-repeat, repeat; }
 """
 
 _CHARTS = """
@@ -197,8 +186,7 @@ figure { margin: 0 0 2rem; }
 .open, .at, .stretched { overflow: visible; }
 .grid { stroke: var(--grid); stroke-width: 1; }
 .axis { stroke: var(--quiet); stroke-width: 1; }
-.curve { fill: none; stroke: var(--tone); stroke-width: 2; stroke-dasharray: var(--dash);
-  stroke-linejoin: round;
+.curve { fill: none; stroke: var(--tone); stroke-width: 2; stroke-dasharray: var(--dash); stroke-linejoin: round;
   vector-effect: non-scaling-stroke; }
 .band { fill: var(--tone); fill-opacity: .13; stroke: none; }
 .single { stroke: var(--tone); stroke-opacity: .45; stroke-width: 3; vector-effect: non-scaling-stroke; }
@@ -235,6 +223,7 @@ _PLACES = """
   .scroll .ranking :is(th, td) { padding-inline: 0 .4rem; min-width: 2.5rem; }
   .rows col.label { width: 31%; }
   .rows col.note { width: 5.4rem; }
+  .around-zero col.note { width: 6.25rem; }
   .rows .number { padding-left: .5rem; font-size: .8125rem; }
   .chart text.quarter { display: none; }
   .facts { grid-template-columns: 1fr; gap: 0; }
@@ -247,8 +236,7 @@ _PLACES = """
 }
 @media (forced-colors: active) { .mark, .badge, .callout, .bar, .part { forced-color-adjust: none; } }
 @media print {
-  :root { """ + LIGHT + """
-    --paper: #fff; --ink: #000; --quiet: #444; --line: #bbb; --grid: #ddd; --link: #000; }
+  :root { """ + LIGHT + """ --paper: #fff; --ink: #000; --quiet: #444; --line: #bbb; --grid: #ddd; --link: #000; }
   body { max-width: none; padding: 0; font-size: 10pt; }
   nav, .skip { display: none; }
   pre { max-height: none; overflow: visible; }
