@@ -30,8 +30,8 @@ from benchkit.reports.run_report import RunReport, report_of
 from benchkit.reports.tally import CaseRow, interval_of
 from benchkit.reports.verdicts import Finding, verdict_of
 from benchkit.statistics.estimators import Counts
-from benchkit.statistics.permutation import ALPHA, sign_flip_p
-from benchkit.statistics.ranking import pair_tests, rank_sets
+from benchkit.statistics.permutation import ALPHA, OpenValue, sign_flip_p
+from benchkit.statistics.ranking import open_pair_tests, rank_sets
 from benchkit.tasks.task import load_task, read_cases
 from benchmarks.measuring import ROOT, table
 
@@ -142,9 +142,10 @@ class Boards:
         for name, record in records.items():
             held = [row.held for row in record.judged()]
             rights = record.values(lambda row: Fraction(row.capabilities[TRACK]))
-            values[name] = {case: one.judged * Fraction(sum(held), len(held)) for case, one in rights.items()
-                            if one.judged is not None}
-        return any(rank.best > 1 for rank in rank_sets(list(values), pair_tests(values)).values())
+            scaled = {case: one.judged * Fraction(sum(held), len(held)) for case, one in rights.items()
+                      if one.judged is not None}
+            values[name] = {case: OpenValue(value, value, value) for case, value in scaled.items()}
+        return any(rank.best > 1 for rank in rank_sets(list(values), open_pair_tests(values)).values())
 
     def shares(self, runs: int, rng: Random) -> tuple[float, float | None, float | None]:
         """How often a rank separates identical systems: judged alone, and on the board."""

@@ -19,8 +19,8 @@ from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import as_markdown
 from benchkit.reports.figures import latency, number, of, per_second, probability, seconds, share, spread
 from benchkit.statistics.estimators import figure, probability_figure
-from benchkit.statistics.lattice_sums import About
 from benchkit.statistics.percentiles import Latency
+from benchkit.statistics.permutation import About
 from tests.report_command import ReportCommandTest, call
 from tests.reports_samples import WORKED_SUITE, case, changed, record
 from tests.sample_board import sample_board

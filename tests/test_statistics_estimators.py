@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import unittest
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations
 
-from benchkit.statistics.estimators import (
-    Counts,
-    State,
-    disagreement,
-    looks_stable_share,
-    pass_at_k,
-    pass_at_k_variance,
-    pass_hat_k,
-    pass_hat_k_variance,
-    state,
-)
+from benchkit.statistics.estimators import Counts, State, disagreement, looks_stable_share, pass_hat_k, state
+from benchkit.statistics.suites import SuiteMetric, suite_metrics
 from tests.oracle import everything, reference
 
 CHECKED = {
@@ -42,79 +34,68 @@ class TheReference(unittest.TestCase):
         self.assertEqual(set(everything()), CHECKED | FOREIGN)
 
 
+def metrics_of(n: int, c: int, k: int) -> tuple[SuiteMetric, SuiteMetric]:
+    """pass@k and pass^k of one case whose trials all completed."""
+    (row,) = suite_metrics([Counts(n, c, n - c)], ks=(k,))
+    return row.at, row.hat
+
+
 class PassAtKAndPassHatK(unittest.TestCase):
     def test_every_reference_row_is_met_exactly_and_the_published_floats_closely(self) -> None:
         for row in reference("pass_k"):
             n, c, k = row["n"], row["c"], row["k"]
             with self.subTest(n=n, c=c, k=k):
-                at, hat, variance = pass_at_k(n, c, k), pass_hat_k(n, c, k), pass_hat_k_variance(n, c, k)
-                self.assertEqual(at, Fraction(row["pass_at_k"]))
-                self.assertEqual(hat, Fraction(row["pass_hat_k"]))
-                expected = row["pass_hat_k_var"]
-                self.assertEqual(variance, None if expected is None else Fraction(expected))
-                assert at is not None
-                assert hat is not None
-                self.assertAlmostEqual(float(at), row["human_eval"], places=12)
-                self.assertAlmostEqual(float(hat), row["tau2"], places=12)
-                self.assertEqual(round(at, 12), Fraction(row["pass_at_k_12"]))
-                self.assertEqual(round(hat, 12), Fraction(row["pass_hat_k_12"]))
+                at, hat = metrics_of(n, c, k)
+                self.assertEqual((at.worst, at.completed, at.best), (Fraction(row["pass_at_k"]),) * 3)
+                self.assertEqual((hat.worst, hat.completed, hat.best), (Fraction(row["pass_hat_k"]),) * 3)
+                self.assertEqual(pass_hat_k(n, c, k), Fraction(row["pass_hat_k"]))
+                variance = row["pass_hat_k_var"]
+                self.assertEqual(hat.se, None if variance is None else math.sqrt(Fraction(variance)))
+                self.assertAlmostEqual(float(at.worst), row["human_eval"], places=12)
+                self.assertAlmostEqual(float(hat.worst), row["tau2"], places=12)
+                self.assertEqual(round(at.worst, 12), Fraction(row["pass_at_k_12"]))
+                self.assertEqual(round(hat.worst, 12), Fraction(row["pass_hat_k_12"]))
 
     def test_more_trials_than_completed_leave_both_undefined(self) -> None:
         for row in reference("pass_k_undefined_when_k_gt_n"):
             self.assertIsNone(row["ours"])
-            self.assertIsNone(pass_at_k(row["n"], row["c"], row["k"]))
             self.assertIsNone(pass_hat_k(row["n"], row["c"], row["k"]))
         self.assertIsNone(pass_hat_k(0, 0, 1))
 
     def test_they_are_the_shares_of_all_subsets_with_a_pass_and_with_nothing_else(self) -> None:
         for n, c in SMALL:
-            outcomes = [True] * c + [False] * (n - c)
             for k in range(1, n + 1):
                 with self.subTest(n=n, c=c, k=k):
-                    subsets = list(combinations(outcomes, k))
-                    self.assertEqual(pass_at_k(n, c, k), Fraction(sum(map(any, subsets)), len(subsets)))
-                    self.assertEqual(pass_hat_k(n, c, k), Fraction(sum(map(all, subsets)), len(subsets)))
+                    subsets = list(combinations([True] * c + [False] * (n - c), k))
+                    self.assertEqual([Fraction(sum(map(one, subsets)), len(subsets)) for one in (any, all)],
+                                     [metric.completed for metric in metrics_of(n, c, k)])
 
-    def test_pass_hat_falls_and_pass_at_grows_with_k_from_the_pass_rate_to_all_and_any(self) -> None:
-        for n, c in SMALL:
-            with self.subTest(n=n, c=c):
-                at = [pass_at_k(n, c, k) or Fraction(0) for k in range(1, n + 1)]
-                hat = [pass_hat_k(n, c, k) or Fraction(0) for k in range(1, n + 1)]
-                self.assertEqual(at, sorted(at))
-                self.assertEqual(hat, sorted(hat, reverse=True))
-                self.assertEqual((at[0], hat[0]), (Fraction(c, n), Fraction(c, n)))
-                self.assertEqual((at[-1], hat[-1]), (c > 0, c == n))
-
-    def test_their_mean_over_all_outcomes_is_the_true_probability(self) -> None:
+    def test_their_mean_over_all_outcomes_is_the_true_probability_and_the_variance_that_over_re_runs(self) -> None:
         rate, n = Fraction(9, 10), 4
         for k in range(1, n + 1):
-            expected = {"at": Fraction(0), "hat": Fraction(0), "variance": Fraction(0), "squared": Fraction(0)}
-            for outcome in product((True, False), repeat=n):
-                c = sum(outcome)
-                weight = rate**c * (1 - rate) ** (n - c)
-                hat = pass_hat_k(n, c, k) or Fraction(0)
-                expected["at"] += weight * (pass_at_k(n, c, k) or 0)
-                expected["hat"] += weight * hat
-                expected["squared"] += weight * hat**2
-                expected["variance"] += weight * (pass_hat_k_variance(n, c, k) or 0)
+            mean_at, mean_hat, mean_squared, mean_variance = (Fraction(0),) * 3 + (0.0,)
+            for c in range(n + 1):
+                weight = math.comb(n, c) * rate**c * (1 - rate) ** (n - c)
+                at, hat = metrics_of(n, c, k)
+                mean_at += weight * at.worst
+                mean_hat += weight * hat.worst
+                mean_squared += weight * hat.worst**2
+                mean_variance += float(weight) * (hat.se or 0) ** 2
             with self.subTest(k=k):
-                self.assertEqual(expected["hat"], rate**k)
-                self.assertEqual(expected["at"], 1 - (1 - rate) ** k)
+                self.assertEqual((mean_hat, mean_at), (rate**k, 1 - (1 - rate) ** k))
                 if 2 * k <= n:
-                    self.assertEqual(expected["variance"], expected["squared"] - rate ** (2 * k))
+                    self.assertAlmostEqual(mean_variance, float(mean_squared - rate ** (2 * k)), delta=1e-12)
 
     def test_impossible_counts_are_refused(self) -> None:
         for n, c, k in ((3, 4, 1), (3, -1, 1), (3, 1, 0), (3, 1, -2)):
             with self.subTest(n=n, c=c, k=k), self.assertRaises(ValueError):
-                pass_at_k(n, c, k)
+                pass_hat_k(n, c, k)
 
-    def test_variance_of_pass_at_is_that_of_pass_hat_for_fails_and_never_negative(self) -> None:
+    def test_pass_at_varies_as_pass_hat_does_for_fails_and_both_need_twice_k_trials(self) -> None:
         for n, c in SMALL:
             for k in range(1, n + 1):
-                variance = pass_at_k_variance(n, c, k)
-                self.assertEqual(variance, pass_hat_k_variance(n, n - c, k))
-                self.assertEqual(variance is None, 2 * k > n)
-                self.assertGreaterEqual(variance or 0, 0)
+                self.assertEqual(metrics_of(n, c, k)[0].se, metrics_of(n, n - c, k)[1].se)
+                self.assertEqual(metrics_of(n, c, k)[0].se is None, 2 * k > n)
 
 
 class Disagreement(unittest.TestCase):
@@ -193,5 +174,3 @@ class Flakes(unittest.TestCase):
         share = looks_stable_share(10, Fraction(1, 10))
         self.assertEqual(share, Fraction(9**10 + 1, 10**10))
         self.assertEqual(looks_stable_share(1, Fraction(1, 10)), 1)
-        with self.assertRaises(ValueError):
-            looks_stable_share(0, Fraction(1, 10))

@@ -14,7 +14,6 @@ from benchkit.statistics.intervals import (
     case_wilson,
     clopper_pearson,
     headline,
-    headline_interval,
     headline_over_cases,
     normal_quantile,
     paired_plus_two,
@@ -218,8 +217,10 @@ class HeadlineOfABoard(IntervalTest):
                 self.assert_close(result.interval, [low, high], delta=1e-10)
 
     def test_the_corners_are_worst_with_most_failures_and_best_with_fewest(self) -> None:
-        corners = headline_interval(Interval(0.5, 0.8), Interval(0.1, 0.4))
-        self.assert_close(corners, [0.5 * 0.6, 0.8 * 0.9])
+        able, failed = (case_wilson(Fraction(number), 8, confidence=0.975) for number in (6, 1))
+        found = headline_over_cases([Fraction(3, 4)] * 8, [Fraction(1, 8)] * 8)
+        self.assertEqual(Fraction(3, 4) * Fraction(7, 8), found.value)
+        self.assert_close(found.interval, [able.low * (1 - failed.high), able.high * (1 - failed.low)])
 
     def test_over_cases_it_covers_also_where_all_answers_to_a_question_break_a_gate_together(self) -> None:
         # exact: how many of the cases break it is binomial; an interval over answers covers .71 to .93

@@ -6,9 +6,8 @@ import random
 import unittest
 from fractions import Fraction
 
-from benchkit.statistics.lattice_sums import About
-from benchkit.statistics.permutation import mean
-from benchkit.statistics.ranking import PairTest, RankSet, holm, pair_tests, rank_sets
+from benchkit.statistics.permutation import About, OpenValue, mean
+from benchkit.statistics.ranking import PairTest, RankSet, holm, open_pair_tests, rank_sets
 from tests.oracle import reference
 
 
@@ -17,6 +16,11 @@ def systems_of_the_reference() -> dict[str, dict[str, Fraction]]:
         name: {f"case {i}": Fraction(value) for i, value in enumerate(values)}
         for name, values in reference("ranking")["models"].items()
     }
+
+
+def pair_tests(systems: dict[str, dict[str, Fraction]]) -> list[PairTest]:
+    return open_pair_tests({name: {case: OpenValue(value, value, value) for case, value in values.items()}
+                            for name, values in systems.items()})
 
 
 class Holm(unittest.TestCase):

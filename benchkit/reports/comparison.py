@@ -221,17 +221,11 @@ def compare(base: RunReport, candidate: RunReport, margin: Fraction | None = Non
         difference=mean(differences), interval=interval, open_interval=around, p=p,
         sign_flip=sign_flip_p(differences) if has_uneven_trials(counts) else p,
         p_worst=worst_paired_p(counts) if is_incomplete else p, smallest_p=smallest_sign_flip_p(differences),
-        bounds=bounds, robust=_side(robust_winner(bounds)), margin=margin,
+        bounds=bounds, robust=(None, "candidate", "base")[robust_winner(bounds)], margin=margin,
         same_within_margin=None if margin is None else bool(differences) and same_within(around, margin),
         latency=latency_ratios(base, candidate, [case.id for case in cases]),
         repeat=repeat_of(base.record, candidate.record, cases) if is_same_system else None, warnings=())
     return replace(found, warnings=tuple(_warnings(base.record, candidate.record, found)))
-
-
-def _side(winner: Literal["first", "second"] | None) -> Literal["base", "candidate"] | None:
-    if winner is None:
-        return None
-    return "candidate" if winner == "first" else "base"
 
 
 def _pair(runs: Sequence[RunReport], base: int, candidate: int, margin: Fraction | None) -> Pair:

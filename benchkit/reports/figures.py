@@ -9,9 +9,8 @@ from benchkit.basics.texts import distance as distance
 from benchkit.basics.texts import percent as percent
 from benchkit.basics.texts import percent_in_words as percent_in_words
 from benchkit.basics.texts import points as points
-from benchkit.statistics.lattice_sums import LEAST_ABOUT, About
 from benchkit.statistics.percentiles import TRIALS_NEEDED, Latency, Percentile
-from benchkit.statistics.permutation import ALPHA
+from benchkit.statistics.permutation import ALPHA, LEAST_ABOUT, About
 from benchkit.statistics.suites import SuiteMetric
 
 

@@ -20,8 +20,8 @@ from benchkit.reports.speed import LatencyColumn, Speed, TokenSummary
 from benchkit.reports.tally import CaseRow, TagRow
 from benchkit.reports.verdicts import title_of, verdict_of
 from benchkit.statistics.estimators import figure, probability_figure
-from benchkit.statistics.lattice_sums import About
 from benchkit.statistics.percentiles import PERCENTS, Latency, Percentile
+from benchkit.statistics.permutation import About
 from benchkit.statistics.suites import SuiteAtK, SuiteMetric
 
 GATE_VERSION = 1

@@ -3,7 +3,6 @@
     estimators     one case, agreement of outputs, and how figures are rounded
     suites         many cases: pass@k and pass^k for every k
     intervals      for a proportion, a mean, a difference, a board's headline
-    lattice_sums   the distribution of a sum, which permutation tests rest on
     permutation    two systems over the same cases: is there a difference?
     ranking        several systems: Holm's correction and ranks
     percentiles    latencies by nearest rank

@@ -1,10 +1,7 @@
 """What is counted and what it says: one case, how far outputs repeat themselves, and how figures are rounded.
 
-Every function is exact; a value whose fraction would have hundreds of digits is kept as `shortened` says. Outputs come
-as digests, or as counts of equal ones. A figure is rounded half-even to 6 digits; what would become -1, 0 or 1 and is
-not keeps 6 digits of what lies between, as every p does.
+Every function is exact; a value whose fraction would have hundreds of digits is kept as `shortened` says.
 """
-
 from __future__ import annotations
 
 import math
@@ -19,17 +16,15 @@ from typing import Generic, TypeVar
 Cell = TypeVar("Cell", bound=Hashable)
 
 DIGITS = 6
-KEPT_DIGITS = 60
+CUT = 10**60
 """Behind so many digits a value with a longer denominator is cut."""
-_CUT = 10**KEPT_DIGITS
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
     """The trials of one case: how many were planned, and how many of them passed and failed.
 
-    The rest is incomplete: no reply came, or none that could be judged. Raises ValueError when the
-    numbers cannot belong together.
+    The rest is incomplete: no reply came, or none that could be judged. Raises ValueError where numbers do not fit.
     """
 
     planned: int
@@ -38,8 +33,8 @@ class Counts:
 
     def __post_init__(self) -> None:
         if min(self.passed, self.failed) < 0 or self.passed + self.failed > self.planned:
-            outcome = f"{self.passed} passes and {self.failed} fails"
-            raise ValueError(f"no case has {outcome} in {self.planned} planned trials")
+            raise ValueError(f"no case has {self.passed} passes and {self.failed} fails in {self.planned} planned "
+                             "trials")
 
     @property
     def completed(self) -> int:
@@ -84,58 +79,20 @@ def state(counts: Counts) -> State:
 def pass_hat_k(completed: int, passed: int, k: int) -> Fraction | None:
     """Probability that k trials drawn from the n completed ones all pass: C(c, k) / C(n, k).
 
-    None when k > completed: then it is undefined, neither 0 nor 1. Raises ValueError unless k >= 1 and
-    0 <= passed <= completed. Source: Yao et al. 2024, tau-bench.
+    None, neither 0 nor 1, when k > completed. Source: Yao et al. 2024, tau-bench. pass@k is 1 minus that of the fails.
     """
     if k < 1 or not 0 <= passed <= completed:
         raise ValueError(f"no estimate for k={k} from {passed} passes in {completed} completed trials")
-    if k > completed:
-        return None
-    return Fraction(comb(passed, k), comb(completed, k))
-
-
-def pass_at_k(completed: int, passed: int, k: int) -> Fraction | None:
-    """Probability that at least one of k drawn trials passes: 1 - C(n-c, k) / C(n, k).
-
-    Undefined and refused as in `pass_hat_k`. Source: Chen et al. 2021, human-eval.
-    """
-    all_fail = pass_hat_k(completed, completed - passed, k)
-    return None if all_fail is None else 1 - all_fail
+    return Fraction(comb(passed, k), comb(completed, k)) if k <= completed else None
 
 
 def disagreement(completed: int, passed: int) -> Fraction | None:
-    """Probability that two fresh trials differ in verdict: 2 c (n-c) / (n (n-1)), unbiased for 2p(1-p).
-
-    None with fewer than two completed trials.
-    """
-    if completed < 2:
-        return None
-    return Fraction(2 * passed * (completed - passed), completed * (completed - 1))
-
-
-def pass_hat_k_variance(completed: int, passed: int, k: int) -> Fraction | None:
-    """Unbiased variance of pass^k of this case over re-runs: U^2 - C(c, 2k) / C(n, 2k), U being pass^k.
-
-    The subtrahend estimates the square of the true value from disjoint draws, so it needs 2k completed
-    trials; None below. Never negative.
-    """
-    value = pass_hat_k(completed, passed, k)
-    squared = pass_hat_k(completed, passed, 2 * k)
-    return None if value is None or squared is None else value**2 - squared
-
-
-def pass_at_k_variance(completed: int, passed: int, k: int) -> Fraction | None:
-    """The same for pass@k, which varies as the probability that all of k trials fail."""
-    return pass_hat_k_variance(completed, completed - passed, k)
+    """Probability that two fresh trials differ in verdict: 2 c (n-c) / (n (n-1)), for 2p(1-p); None below two."""
+    return Fraction(2 * passed * (completed - passed), completed * (completed - 1)) if completed >= 2 else None
 
 
 def looks_stable_share(trials: int, rate: Fraction) -> Fraction:
-    """Share of runs of this many trials in which a case that fails at this rate never changes its verdict.
-
-    That is (1-q)^n + q^n. Raises ValueError without a trial.
-    """
-    if trials < 1:
-        raise ValueError("a run has at least one trial")
+    """Share of runs of this many trials in which a case that fails at rate q keeps one verdict: (1-q)^n + q^n."""
     fails, of = rate.numerator, rate.denominator
     return shortened((of - fails) ** trials + fails**trials, of**trials)
 
@@ -182,8 +139,7 @@ def figure(value: Fraction | float | None) -> float | None:
     """The value as it stands in JSON: a float of at most 6 digits after the point, ties to even; None stays.
 
     What would become -1, 0 or 1 and is not keeps 6 digits of its distance from there: 0.99999950025, 2.5e-07.
-    A float is taken at its exact binary value. Raises ValueError or OverflowError for NaN and infinities,
-    which are never figures.
+    A float is taken at its exact binary value; NaN and infinities raise.
     """
     if value is None:
         return None
@@ -194,9 +150,7 @@ def figure(value: Fraction | float | None) -> float | None:
 
 def probability_figure(value: Fraction | None) -> float | None:
     """A p as it stands in JSON: 6 digits that count, so that a small one is told from none; None stays."""
-    if value is None or value > Fraction(1, 10):
-        return figure(value)
-    return _beside(0, value)
+    return figure(value) if value is None or value > Fraction(1, 10) else _beside(0, value)
 
 
 def _beside(whole: int, rest: Fraction) -> float:
@@ -210,11 +164,11 @@ def _beside(whole: int, rest: Fraction) -> float:
 def shortened(numerator: int, denominator: int) -> Fraction:
     """The quotient; one with a long denominator as a short fraction that every rounding takes to the same place.
 
-    It is cut behind KEPT_DIGITS digits, and half a unit of the last one is added where anything was cut off: then no
+    It is cut behind 60 digits, and half a unit of the last one is added where anything was cut off: then no
     number of so many digits, and so no tie of a rounding to fewer, lies between the quotient and what stands for it.
     A share of the ways to draw 500 of 1,000 trials has 300 digits above and below the line.
     """
-    if denominator <= _CUT:
+    if denominator <= CUT:
         return Fraction(numerator, denominator)
-    whole, rest = divmod(numerator * _CUT, denominator)
-    return Fraction(2 * whole + (rest > 0), 2 * _CUT)
+    whole, rest = divmod(numerator * CUT, denominator)
+    return Fraction(2 * whole + (rest > 0), 2 * CUT)

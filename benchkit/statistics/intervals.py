@@ -1,9 +1,7 @@
 """Intervals for a proportion, for a suite mean, for a paired difference and for a board's headline.
 
-Exact fractions come in, floats go out; every interval lies inside the range of what it bounds. Bounds for
-incomplete trials are made of these by `suites` and `permutation`.
+Exact fractions come in, floats go out; every interval lies inside the range of what it bounds.
 """
-
 from __future__ import annotations
 
 import math
@@ -29,8 +27,8 @@ NOTHING_KNOWN = Interval(0.0, 1.0)
 def normal_quantile(probability: float) -> float:
     """The z with P(Z <= z) = probability, 0 < probability < 1, for a standard normal Z.
 
-    Newton's method on the smaller tail, which is convex there: from 0 the steps never overshoot. It is
-    here because importing the library's `statistics` for it costs more than all else a report imports.
+    Newton's method on the smaller tail, which is convex there: from 0 the steps never overshoot. Importing the
+    library's `statistics` for it would cost more than all else a report imports.
     """
     if not 0 < probability < 1:
         raise ValueError(f"no quantile at probability {probability}")
@@ -106,40 +104,32 @@ def upper_tail(trials: int, successes: int, probability: float) -> float:
 
 
 def clopper_pearson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Interval:
-    """The exact interval of a proportion: covers at least as often as it says. Without a trial it is [0, 1].
-
-    Both ends by bisection on a binomial tail. Raises ValueError unless 0 <= successes <= trials.
-    """
-    _check(successes, trials)
-    if trials == 0:
-        return NOTHING_KNOWN
+    """The exact interval of a proportion: covers at least as often as it says. Without a trial it is [0, 1]."""
     tail = (1 - confidence) / 2
-
-    def low_end(count: int) -> float:
-        if count == 0:
-            return 0.0
-        return _crossing(0.0, count / trials, lambda p: upper_tail(trials, count, p) >= tail)
-
-    return Interval(low_end(successes), 1 - low_end(trials - successes))
+    return _where(successes, trials, lambda count, p: upper_tail(trials, count, p) >= tail)
 
 
 def anytime(successes: int, trials: int, alpha: float = 0.05) -> Interval:
     """An interval that stays valid however often one looks and whenever one stops.
 
     { p : (n+1) C(n,c) p^c (1-p)^(n-c) > alpha }, the confidence sequence of a uniform mixture (Ville's
-    inequality). Without a trial it is [0, 1]. Raises ValueError unless 0 <= successes <= trials.
+    inequality). Without a trial it is [0, 1].
     """
-    _check(successes, trials)
-    if trials == 0:
-        return NOTHING_KNOWN
     least = math.log(alpha) - math.log(trials + 1)
+    return _where(successes, trials, lambda count, p: log_binomial_term(trials, count, p) > least)
+
+
+def _where(successes: int, trials: int, holds: Callable[[int, float], bool]) -> Interval:
+    """From where a condition on a count and a probability begins to hold, by bisection; the high end is the mirror."""
+    _check(successes, trials)
 
     def low_end(count: int) -> float:
-        if count == 0:
-            return 0.0
-        return _crossing(0.0, count / trials, lambda p: log_binomial_term(trials, count, p) > least)
+        outside, inside = 0.0, count / trials
+        while count and (middle := (outside + inside) / 2) not in (outside, inside):
+            outside, inside = (outside, middle) if holds(count, middle) else (middle, inside)
+        return inside
 
-    return Interval(low_end(successes), 1 - low_end(trials - successes))
+    return Interval(low_end(successes), 1 - low_end(trials - successes)) if trials else NOTHING_KNOWN
 
 
 def paired_plus_two(differences: Sequence[Fraction], confidence: float = CONFIDENCE) -> Interval:
@@ -183,11 +173,6 @@ def _open_mean(differences: Sequence[tuple[Fraction, Fraction]]) -> tuple[Fracti
     return low, high, math.sqrt((squares / size - nearest**2) / size)
 
 
-def headline_interval(capability: Interval, gate_failures: Interval) -> Interval:
-    """Corners of capability x (1 - gate fail rate); give both at 97.5 % for 95 % together."""
-    return Interval(capability.low * (1 - gate_failures.high), capability.high * (1 - gate_failures.low))
-
-
 @dataclass(frozen=True, slots=True)
 class HeadlineInterval:
     """The one number of a board, and its interval."""
@@ -203,13 +188,8 @@ def headline(capability: Sequence[Fraction], gate_failed: int, gate_trials: int)
     """
     if not capability:
         raise ValueError("a headline needs at least one case")
-    total = sum(capability, Fraction(0))
     fail_rate = Fraction(gate_failed, gate_trials) if gate_trials else Fraction(0)
-    ends = headline_interval(
-        case_wilson(total, len(capability), confidence=0.975),
-        clopper_pearson(gate_failed, gate_trials, confidence=0.975),
-    )
-    return HeadlineInterval(total / len(capability) * (1 - fail_rate), ends)
+    return _headline(capability, fail_rate, clopper_pearson(gate_failed, gate_trials, confidence=0.975))
 
 
 def headline_over_cases(capability: Sequence[Fraction], gate_failures: Sequence[Fraction]) -> HeadlineInterval:
@@ -218,21 +198,18 @@ def headline_over_cases(capability: Sequence[Fraction], gate_failures: Sequence[
     Both intervals are over cases (case-Wilson, 97.5 %): answers to one question break a gate together, and an
     interval over answers as if they were independent covers .71 where it says .95 (24 cases x 10, 3 of 10 break it).
     """
-    cases = len(capability)
-    value, failed = (sum(values, Fraction(0)) for values in (capability, gate_failures))
-    ends = headline_interval(case_wilson(value, cases, confidence=0.975), case_wilson(failed, cases, confidence=0.975))
-    return HeadlineInterval(value / cases * (1 - failed / cases), ends)
+    cases, failed = len(capability), sum(gate_failures, Fraction(0))
+    return _headline(capability, failed / cases, case_wilson(failed, cases, confidence=0.975))
+
+
+def _headline(capability: Sequence[Fraction], fail_rate: Fraction, failures: Interval) -> HeadlineInterval:
+    """Corners of capability x (1 - gate fail rate), both at 97.5 % for 95 % together."""
+    total = sum(capability, Fraction(0))
+    able = case_wilson(total, len(capability), confidence=0.975)
+    return HeadlineInterval(total / len(capability) * (1 - fail_rate),
+                            Interval(able.low * (1 - failures.high), able.high * (1 - failures.low)))
 
 
 def _check(successes: Fraction | int, trials: int) -> None:
     if not 0 <= successes <= trials:
         raise ValueError(f"no proportion has {successes} successes in {trials} trials")
-
-
-def _crossing(outside: float, inside: float, holds: Callable[[float], bool]) -> float:
-    """Where a condition that fails at `outside` begins to hold on the way to `inside`, by bisection."""
-    while True:
-        middle = (outside + inside) / 2
-        if middle in (outside, inside):
-            return inside
-        outside, inside = (outside, middle) if holds(middle) else (middle, inside)

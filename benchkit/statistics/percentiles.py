@@ -1,9 +1,7 @@
 """Percentiles of latencies by exact nearest rank, with timeouts as right-censored values.
 
-A timeout is a trial that took longer than its limit, nobody knows by how much: it ranks above every completed
-one. Which trials go in (warm or cold) is the caller's choice.
+A timeout is a trial that took longer than its limit, nobody knows by how much: it ranks above every completed one.
 """
-
 from __future__ import annotations
 
 from bisect import bisect_left
@@ -38,17 +36,8 @@ class Sample:
 
     def at_rank(self, rank: int) -> Latency:
         """The value of this rank, 1 the quickest. Any rank among timeouts gives their smallest limit."""
-        if rank <= len(self.completed):
-            return Latency(self.completed[rank - 1])
-        return Latency(self.timeouts[0], censored=True)
-
-
-@dataclass(frozen=True, slots=True)
-class RankInterval:
-    """Ranks between which a true percentile lies; None where the sample does not reach far enough."""
-
-    low: int | None
-    high: int | None
+        is_completed = rank <= len(self.completed)
+        return Latency(self.completed[rank - 1] if is_completed else self.timeouts[0], censored=not is_completed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,37 +55,26 @@ def nearest_rank(percent: int, size: int) -> int:
 
 
 def percentile(sample: Sample, percent: int) -> Percentile | None:
-    """The percentile with its 95 % rank interval; None from fewer trials than TRIALS_NEEDED says.
-
-    Raises KeyError for a percentage that is not one of PERCENTS.
-    """
+    """The percentile, one of PERCENTS, with its 95 % rank interval; None from fewer trials than TRIALS_NEEDED says."""
     if sample.size < TRIALS_NEEDED[percent]:
         return None
-    ranks = rank_interval(percent, sample.size)
-    return Percentile(
-        value=sample.at_rank(nearest_rank(percent, sample.size)),
-        low=None if ranks.low is None else sample.at_rank(ranks.low),
-        high=None if ranks.high is None else sample.at_rank(ranks.high),
-    )
+    low, high = (None if rank is None else sample.at_rank(rank) for rank in rank_interval(percent, sample.size))
+    return Percentile(sample.at_rank(nearest_rank(percent, sample.size)), low, high)
 
 
-def rank_interval(percent: int, size: int, confidence: float = CONFIDENCE) -> RankInterval:
+def rank_interval(percent: int, size: int, confidence: float = CONFIDENCE) -> tuple[int | None, int | None]:
     """Ranks that hold the true percentile q: the distribution-free interval from X ~ Bin(size, q).
 
-    low is the largest r with P(X >= r) >= .975, high the smallest r with P(X >= r) <= .025 (at 95 %).
-    The first is the second seen from the other end.
+    low is the largest r with P(X >= r) >= .975, high the smallest r with P(X >= r) <= .025 (at 95 %), each None where
+    the sample does not reach so far. The first is the second seen from the other end.
     """
     tail = (1 - confidence) / 2
     low = size + 1 - _first_rare_count(size, 100 - percent, tail)
     high = _first_rare_count(size, percent, tail)
-    return RankInterval(low if low >= 1 else None, high if high <= size else None)
+    return low if low >= 1 else None, high if high <= size else None
 
 
 def _first_rare_count(size: int, percent: int, tail: float) -> int:
     """The smallest r above size * percent / 100 with P(Bin(size, percent %) >= r) <= tail."""
-    return bisect_left(
-        range(size + 2),
-        True,
-        lo=nearest_rank(percent, size),
-        key=lambda count: upper_tail(size, count, percent / 100) <= tail,
-    )
+    return bisect_left(range(size + 2), True, lo=nearest_rank(percent, size),
+                       key=lambda count: upper_tail(size, count, percent / 100) <= tail)

@@ -1,5 +1,4 @@
 """Several systems over the same cases: Holm's correction, and the ranks that the data leave possible."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -7,8 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
-from benchkit.statistics.lattice_sums import About
-from benchkit.statistics.permutation import OpenValue, mean, sign_flip_p, worst_sign_flip_p
+from benchkit.statistics.permutation import About, OpenValue, mean, sign_flip_p, worst_sign_flip_p
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +41,14 @@ def holm(p_values: Sequence[Fraction]) -> list[Fraction]:
     so_far = Fraction(0)
     for place, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
         p = p_values[index]
-        so_far = max(so_far, _known_as(p, min(Fraction(1), p * (len(p_values) - place))))
-        adjusted[index] = _known_as(p, so_far)
+        kind = type(p)  # what is made of an approximated p was approximated, too
+        so_far = max(so_far, kind(min(Fraction(1), p * (len(p_values) - place))))
+        adjusted[index] = kind(so_far) if kind is About else so_far
     return adjusted
 
 
-def _known_as(p: Fraction, value: Fraction) -> Fraction:
-    """What is made of an approximated p was approximated, too."""
-    return About(value) if isinstance(p, About) else value
-
-
-def pair_tests(systems: Mapping[str, Mapping[str, Fraction]]) -> list[PairTest]:
-    """Sign-flip tests of all pairs of systems, Holm-adjusted; `systems` gives each one's value by case id."""
-    return open_pair_tests({name: {case: OpenValue(value, value, value) for case, value in values.items()}
-                            for name, values in systems.items()})
-
-
 def open_pair_tests(systems: Mapping[str, Mapping[str, OpenValue]]) -> list[PairTest]:
-    """The same of values that incomplete trials leave open; of a pair, the cases that both have."""
+    """Sign-flip tests of all pairs of systems over the cases both have, Holm-adjusted; each one's values by case id."""
     pairs = list(combinations(systems, 2))
     by_pair = [[value - systems[second][case] for case, value in systems[first].items() if case in systems[second]]
                for first, second in pairs]
@@ -73,22 +61,12 @@ def open_pair_tests(systems: Mapping[str, Mapping[str, OpenValue]]) -> list[Pair
 
 def wins(tests: Sequence[PairTest], alpha: float = 0.05) -> list[tuple[str, str]]:
     """(winner, loser) of each pair that differs significantly."""
-    return [pair for pair in (_winner_and_loser(test, alpha) for test in tests) if pair]
+    return [(test.first, test.second) if test.difference > 0 else (test.second, test.first)
+            for test in tests if test.difference and test.adjusted < alpha]
 
 
 def rank_sets(names: Sequence[str], tests: Sequence[PairTest], alpha: float = 0.05) -> dict[str, RankSet]:
     """For each system: best = 1 + number significantly better, worst = K - number significantly worse."""
     won = wins(tests, alpha)
-    return {
-        name: RankSet(
-            best=1 + sum(loser == name for _, loser in won),
-            worst=len(names) - sum(winner == name for winner, _ in won),
-        )
-        for name in names
-    }
-
-
-def _winner_and_loser(test: PairTest, alpha: float) -> tuple[str, str] | None:
-    if not test.difference or test.adjusted >= alpha:
-        return None
-    return (test.first, test.second) if test.difference > 0 else (test.second, test.first)
+    return {name: RankSet(best=1 + sum(loser == name for _, loser in won),
+                          worst=len(names) - sum(winner == name for winner, _ in won)) for name in names}

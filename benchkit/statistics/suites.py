@@ -1,15 +1,13 @@
 """A suite of cases: pass@k and pass^k for every k, with what incomplete trials leave open.
 
-A suite's value is the unweighted mean of its cases' values; trials are never pooled. Cases with equal counts
-are computed once, and pass@k is pass^k of the same suite with passes and fails exchanged, taken from 1. Values are
-exact; those whose fraction would have hundreds of digits are kept as a short one near it (estimators.shortened).
+A suite's value is the unweighted mean of its cases' values; trials are never pooled. Values are exact; those whose
+fraction would have hundreds of digits are kept as a short one near it (estimators.shortened).
 """
-
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -83,13 +81,20 @@ def suite_metrics(cases: Iterable[Counts], ks: Iterable[int] | None = None) -> t
         return ()
     fails = Counter({Counts(c.planned, c.failed, c.passed): number for c, number in passes.items()})
     all_pass, all_fail = _Suite.of(passes), _Suite.of(fails)
-    choose = _Choose(all_pass.numbers | all_fail.numbers)
-    return tuple(SuiteAtK(k, at=_pass_at(all_fail, k, choose), hat=_pass_hat(all_pass, k, choose))
-                 for k in (_all_ks(min(case.planned for case in passes)) if ks is None else ks))
-
-
-def _all_ks(last: int) -> Sequence[int]:
-    return range(1, last + 1) if last <= EVERY_K else (*range(1, EVERY_K + 1), last)
+    if ks is None:
+        last = min(case.planned for case in passes)
+        ks = range(1, last + 1) if last <= EVERY_K else (*range(1, EVERY_K + 1), last)
+    numbers = sorted(all_pass.numbers | all_fail.numbers)
+    once, twice = _Binomials(numbers), _Binomials(numbers)
+    found = []
+    for k in ks:
+        # pass@k is 1 minus pass^k of the fails, so its worst is the other's best
+        fail = _pass_hat(all_fail, k, once, twice)
+        worst, best = 1 - fail.best, 1 - fail.worst
+        at = SuiteMetric(worst, None if fail.completed is None else 1 - fail.completed, fail.completed_cases, best,
+                         *_ends(worst, best, all_fail.cases), fail.se)
+        found.append(SuiteAtK(k, at, _pass_hat(all_pass, k, once, twice)))
+    return tuple(found)
 
 
 Tally = Mapping[int, Mapping[int, int]]
@@ -106,18 +111,15 @@ class _Suite:
 
     @classmethod
     def of(cls, cases: Mapping[Counts, int]) -> _Suite:
-        return cls(
-            worst=_tally(cases, lambda case: (case.planned, case.passed)),
-            completed=_tally(cases, lambda case: (case.completed, case.passed)),
-            best=_tally(cases, lambda case: (case.planned, case.most_passed)),
-            cases=sum(cases.values()),
-        )
+        return cls(_tally(cases, lambda case: (case.planned, case.passed)),
+                   _tally(cases, lambda case: (case.completed, case.passed)),
+                   _tally(cases, lambda case: (case.planned, case.most_passed)), sum(cases.values()))
 
     @property
     def numbers(self) -> set[int]:
         """All numbers of trials and of passes."""
-        tallies = (self.worst, self.completed, self.best)
-        return {number for tally in tallies for trials, passed in tally.items() for number in (trials, *passed)}
+        return {number for tally in (self.worst, self.completed, self.best)
+                for trials, passed in tally.items() for number in (trials, *passed)}
 
 
 def _tally(cases: Mapping[Counts, int], reading: Callable[[Counts], tuple[int, int]]) -> Tally:
@@ -146,83 +148,38 @@ class _Binomials:
         return self._row
 
 
-class _Choose:
-    """C(n, k), and C(n, 2k), of the numbers n that occur, for one k after another, upwards."""
-
-    def __init__(self, numbers: Iterable[int]) -> None:
-        ordered = sorted(numbers)
-        self._once, self._twice = _Binomials(ordered), _Binomials(ordered)
-
-    def row(self, k: int) -> Mapping[int, int]:
-        """C(n, k) of each number from k on."""
-        return self._once.row(k)
-
-    def row_of_twice(self, k: int) -> Mapping[int, int]:
-        """C(n, 2k) of each number from 2k on."""
-        return self._twice.row(2 * k)
-
-
-def _pass_hat(suite: _Suite, k: int, choose: _Choose) -> SuiteMetric:
-    row = choose.row(k)
-    worst, best = (_sum(tally, row).mean(suite.cases) for tally in (suite.worst, suite.best))
+def _pass_hat(suite: _Suite, k: int, once: _Binomials, twice: _Binomials) -> SuiteMetric:
+    row = once.row(k)
+    (worst, all_worst), (best, all_best) = _sum(suite.worst, row), _sum(suite.best, row)
+    low, high = shortened(worst, all_worst * suite.cases), shortened(best, all_best * suite.cases)
     enough = {trials: passed for trials, passed in suite.completed.items() if trials >= k}
-    completed_cases = sum(sum(passed.values()) for passed in enough.values())
-    return SuiteMetric(
-        worst=worst,
-        completed=_sum(enough, row).mean(completed_cases) if completed_cases else None,
-        completed_cases=completed_cases,
-        best=best,
-        low=case_wilson(worst * suite.cases, suite.cases).low,
-        high=case_wilson(best * suite.cases, suite.cases).high,
-        se=_rerun_error(enough, k, choose),
-    )
+    cases, completed = sum(sum(passed.values()) for passed in enough.values()), None
+    if cases:
+        known, of = _sum(enough, row)
+        completed = shortened(known, of * cases)
+    return SuiteMetric(low, completed, cases, high, *_ends(low, high, suite.cases),
+                       _rerun_error(enough, k, once, twice))
 
 
-def _pass_at(exchanged: _Suite, k: int, choose: _Choose) -> SuiteMetric:
-    """pass@k of a suite, from the one with passes and fails exchanged; its worst is the other's best."""
-    all_fail = _pass_hat(exchanged, k, choose)
-    worst, best = 1 - all_fail.best, 1 - all_fail.worst
-    return SuiteMetric(
-        worst=worst,
-        completed=None if all_fail.completed is None else 1 - all_fail.completed,
-        completed_cases=all_fail.completed_cases,
-        best=best,
-        low=case_wilson(worst * exchanged.cases, exchanged.cases).low,
-        high=case_wilson(best * exchanged.cases, exchanged.cases).high,
-        se=all_fail.se,
-    )
+def _ends(worst: Fraction, best: Fraction, cases: int) -> tuple[float, float]:
+    return case_wilson(worst * cases, cases).low, case_wilson(best * cases, cases).high
 
 
-@dataclass(frozen=True, slots=True)
-class _Sum:
-    """A sum over cases as a fraction that is not reduced: its numbers are long, and reducing takes the most time."""
+def _sum(tally: Tally, row: Mapping[int, int], power: int = 1) -> tuple[int, int]:
+    """Sum of a power of pass^k over the cases of a tally, all of which have at least k trials.
 
-    numerator: int
-    denominator: int
-
-    def mean(self, cases: int) -> Fraction:
-        return shortened(self.numerator, self.denominator * cases)
-
-
-def _sum(tally: Tally, row: Mapping[int, int]) -> _Sum:
-    """Sum of pass^k over the cases of a tally, all of which have at least k trials."""
+    Numerator and denominator are not reduced: they are long, and reducing takes the most time.
+    """
     common = math.lcm(*(row[trials] for trials in tally))
-    return _Sum(sum(common // row[trials] * sum(number * row[n] for n, number in cases.items() if n in row)
-                    for trials, cases in tally.items()), common)
+    return sum((common // row[trials]) ** power * sum(number * row[n]**power for n, number in cases.items() if n in row)
+               for trials, cases in tally.items()), common**power
 
 
-def _sum_of_squares(tally: Tally, row: Mapping[int, int]) -> _Sum:
-    common = math.lcm(*(row[trials] for trials in tally))
-    return _Sum(sum((common // row[trials]) ** 2 * sum(number * row[n] ** 2 for n, number in cases.items() if n in row)
-                    for trials, cases in tally.items()), common**2)
-
-
-def _rerun_error(tally: Tally, k: int, choose: _Choose) -> float | None:
+def _rerun_error(tally: Tally, k: int, once: _Binomials, twice: _Binomials) -> float | None:
     """sqrt(sum over cases of (U^2 - C(c, 2k) / C(n, 2k))) / number of cases, U being pass^k of a case."""
     if not tally or min(tally) < 2 * k:
         return None
-    squares, twice = _sum_of_squares(tally, choose.row(k)), _sum(tally, choose.row_of_twice(k))
+    (squares, common), (double, other) = _sum(tally, once.row(k), 2), _sum(tally, twice.row(2 * k))
     # one division of whole numbers is rounded once, as a fraction is that becomes a float
-    variance = ((squares.numerator * twice.denominator - twice.numerator * squares.denominator)
-                / (squares.denominator * twice.denominator))
+    variance = (squares * other - double * common) / (common * other)
     return math.sqrt(variance) / sum(sum(cases.values()) for cases in tally.values())

@@ -30,7 +30,7 @@ from benchkit.reports.repeats import Repeat
 from benchkit.reports.sections.lead import warning_blocks
 from benchkit.reports.tally import passed_cell, state_words
 from benchkit.reports.verdicts import LONGEST_LABEL, Finding, label_of, title_of, verdict_of
-from benchkit.statistics.lattice_sums import About
+from benchkit.statistics.permutation import About
 
 Fact: TypeAlias = tuple[str, doc.Spans]
 CaseAnchor: TypeAlias = Callable[[int, str], str]
