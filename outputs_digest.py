@@ -72,8 +72,8 @@ def show(options: argparse.Namespace) -> int:
     from benchkit.recordings.digests import digests_of
     for name, recording in recordings_of(options).items():
         digests = digests_of(recording)
-        total, planned = digests.total(), len(recording.cases) * recording.trials
-        cli.put(f"{total.sha256}  {name}  {total.ran:,} of {count_of(planned, 'trial')}, "
+        (ran, sha256), planned = digests.total(), len(recording.cases) * recording.trials
+        cli.put(f"{sha256}  {name}  {ran:,} of {count_of(planned, 'trial')}, "
                 f"settings {digests.settings_sha256[:16]}\n")
     return cli.DONE
 
@@ -127,8 +127,7 @@ def check(options: argparse.Namespace) -> int:
     """`--check FILE`: exit code 1 if a log beside it equals no entry."""
     from benchkit.basics.command import shell_word
     from benchkit.basics.errors import Unusable
-    from benchkit.recordings.digest_book import check_log, names_in, read_book
-    from benchkit.recordings.digest_text import check_text
+    from benchkit.recordings.digest_book import check_log, check_text, names_in, read_book
     from benchkit.recordings.digests import digests_of
     book = cli.path(options.check)
     entries = read_book(book)
@@ -153,7 +152,7 @@ def compare(options: argparse.Namespace) -> int:
     from benchkit.basics.errors import Unusable
     from benchkit.disk.file_kinds import is_same_file
     from benchkit.recordings.digest_comparison import compare as compared
-    from benchkit.recordings.digest_text import comparison_text, sides_of
+    from benchkit.recordings.digest_comparison import comparison_text, sides_of
     first, second = sides_of(options.compare, options.system, options.accept_damage)
     if options.compare[0] == options.compare[1] or is_same_file(*options.compare):
         cli.say(f"{first.name} and {second.name} are one recording, given twice: they can only be equal")

@@ -13,7 +13,7 @@ from typing import Any
 from benchkit.basics.texts import as_given, distance, percent, percent_in_words
 from benchkit.basics.values import Usage
 from benchkit.boards.board_document import board_document
-from benchkit.recordings.digest_text import in_brackets
+from benchkit.recordings.digest_comparison import in_brackets
 from benchkit.recordings.run_record import RunRecord
 from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import as_markdown

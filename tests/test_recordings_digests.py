@@ -23,7 +23,7 @@ from benchkit.recordings.digest_book import (
     read_book,
 )
 from benchkit.recordings.digest_comparison import Side, compare
-from benchkit.recordings.digests import LogDigests, Total, TrialOf, digests_of, without_tail
+from benchkit.recordings.digests import LogDigests, TrialOf, digests_of, without_tail
 from benchkit.recordings.recording import Recording
 from tests.recordings_samples import failure, mixed_outcomes, recording, reply, toy
 from tests.test_tasks_task import InAFolder
@@ -68,14 +68,14 @@ class Digesting(WithRecordings):
 
     def test_a_total_counts_the_trials_that_ran(self) -> None:
         digests = digests_of(self.made("a.", "b!"))
-        self.assertEqual(Total(3, digests.sha256), digests.total())
-        self.assertEqual(Total(0, hashlib.sha256(b"[]").hexdigest()), LogDigests("0" * 64, {"a": (None,)}).total())
+        self.assertEqual((3, digests.sha256), digests.total())
+        self.assertEqual((0, hashlib.sha256(b"[]").hexdigest()), LogDigests("0" * 64, {"a": (None,)}).total())
 
     def test_a_total_is_over_the_canonical_text_whatever_a_case_is_called(self) -> None:
         names = ('a"b', "\u00e9", "B", "a", "\U0001f600", "\x7f")
         digests = LogDigests("0" * 64, dict.fromkeys(names, (YES, None, "error:Timeout")))
         rows = sorted((name, number, text) for name in names for number, text in ((1, YES), (3, "error:Timeout")))
-        self.assertEqual(Total(12, digest([list(row) for row in rows])), digests.total())
+        self.assertEqual((12, digest([list(row) for row in rows])), digests.total())
 
     def test_nothing_is_kept_at_the_end_of_a_case_but_before(self) -> None:
         for texts, kept in (((), []), ((None,), []), ((None, "a", None, None), [None, "a"]),

@@ -6,8 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from benchkit.basics.values import ErrorFacts
-from benchkit.recordings.digests import TrialOf
-from benchkit.recordings.error_pairs import ErrorPairs
+from benchkit.recordings.digests import ErrorPairs, TrialOf
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.repeats import Repeat, is_repeat
 from benchkit.statistics.permutation import PairedCounts, label_permutation_p

@@ -9,28 +9,19 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
-from typing import BinaryIO
 
 from benchkit.basics import json_text
 from benchkit.basics.errors import Unusable
 from benchkit.basics.fields import Fields
 from benchkit.basics.json_text import pieces_of_list, pieces_of_object, text_of
-from benchkit.basics.texts import shown_line
+from benchkit.basics.texts import count_of, shown_line
 from benchkit.basics.values import JSON
 from benchkit.disk.file_kinds import FileKind, refuse_another_kind
 from benchkit.disk.whole_files import MOST_BYTES, open_to_read, read_json, refusal, write_whole
-from benchkit.recordings.digests import (
-    DIGEST,
-    ERROR,
-    LogDigests,
-    TrialOf,
-    digests_in,
-    digests_of,
-    packed,
-    without_tail,
-)
+from benchkit.recordings import digests as made
+from benchkit.recordings.digests import DIGEST, LogDigests, TrialOf
 from benchkit.recordings.recording import Recording
 
 BOOK_VERSION = 1
@@ -40,7 +31,6 @@ _LIST_OPENS = re.compile(rb' {6}"(?:[^"\\]|\\.)*": \[\n')
 _LIST_LINE = re.compile(rb' {7}(?:"(' + DIGEST.encode("ascii") + rb')"|null)(,?)\n')
 _LIST_CLOSES = re.compile(rb" {6}\](,?\n)")
 _MOST_LINE_BYTES = 64 * 1024
-_IN_PLACE = b"false"
 _NO_FILE_NAME = re.compile(r'[/\\:*?"<>|]')
 
 
@@ -86,54 +76,52 @@ class LogCheck:
 
 def entry_of(label: str, recordings: Mapping[str, Recording]) -> Entry:
     """The entry of recordings by name; time, machine and server are those of the first one's first session."""
+    def words(*parts: JSON) -> str | None:
+        return ", ".join(str(part) for part in parts if part) or None
+
     first = next(iter(recordings.values())).sessions[0]
     known = first.environment
-    machine = first.hardware or _words(known.get("processor"), known.get("platform"))
-    return Entry(label, first.started_at, machine, _words(known.get("server"), known.get("server_version")),
-                 {name: digests_of(recording) for name, recording in recordings.items()})
+    machine = first.hardware or words(known.get("processor"), known.get("platform"))
+    return Entry(label, first.started_at, machine, words(known.get("server"), known.get("server_version")),
+                 {name: made.digests_of(recording) for name, recording in recordings.items()})
 
 
 def check_log(name: str, digests: LogDigests, entries: Sequence[Entry]) -> LogCheck:
     """Hold a log against every entry that has its name, in one pass over all; there is at least one."""
-    distances = [_Distance(entry.label, entry.logs[name], digests) for entry in entries if name in entry.logs]
-    kept = [distance.kept.trials for distance in distances]
+    labels = [entry.label for entry in entries if name in entry.logs]
+    sides = [digests.trials, *(entry.logs[name].trials for entry in entries if name in entry.logs)]
+    places = [{case: place for place, case in enumerate(side)} for side in sides]
     ran = errors = 0
-    for case in dict.fromkeys(case for trials in (digests.trials, *kept) for case in trials):
-        all_sides = (trials.get(case, ()) for trials in (digests.trials, *kept))
-        for number, (here, *others) in enumerate(zip_longest(*all_sides), 1):
+    different = [0] * len(labels)
+    firsts: dict[int, tuple[int, bool, int, TrialOf]] = {}
+    for case in dict.fromkeys(case for side in sides for case in side):
+        for number, (here, *others) in enumerate(zip_longest(*(side.get(case, ()) for side in sides)), 1):
             ran += here is not None
-            errors += here is not None and here.startswith(ERROR)
-            for distance, there in zip(distances, others, strict=True):
+            errors += here is not None and here.startswith(made.ERROR)
+            for at, there in enumerate(others):
                 if here != there:
-                    distance.take(TrialOf(number, case), there is not None)
-    return LogCheck(name, ran, errors, tuple(distance.difference() for distance in distances))
+                    different[at] += 1
+                    if at not in firsts or number <= firsts[at][0]:
+                        # the entry's trials stand in the entry's order, and before those that only the log has
+                        place = places[0 if there is None else at + 1][case]
+                        ranked = number, there is None, place, TrialOf(number, case)
+                        firsts[at] = min(firsts.get(at, ranked), ranked)
+    return LogCheck(name, ran, errors, tuple(
+        DigestDifference(label, different[at], firsts[at][3] if at in firsts else None)
+        for at, label in enumerate(labels)))
 
 
-class _Distance:
-    """The trials in which a log differs from one entry: how many they are, and the first in the order of running."""
+def check_text(found: LogCheck) -> str:
+    """Which entry a log equals, and how far it is from the others."""
+    def told(one: DigestDifference) -> str:
+        return f"{shown_line(one.label)}: {count_of(one.different, 'trial differs', 'trials differ')}"
 
-    def __init__(self, label: str, kept: LogDigests, log: LogDigests) -> None:
-        self.kept = kept
-        self._label, self._different = label, 0
-        self._kept_places, self._log_places = _places(kept), _places(log)
-        self._first: tuple[tuple[int, bool, int], TrialOf] | None = None
-
-    def take(self, trial: TrialOf, is_kept: bool) -> None:
-        """Count a trial that differs."""
-        self._different += 1
-        if self._first is None or trial.trial <= self._first[1].trial:
-            # the entry's trials stand in the entry's order, and before those that only the log has
-            place = self._kept_places[trial.case] if is_kept else self._log_places[trial.case]
-            ranked = (trial.trial, not is_kept, place), trial
-            self._first = ranked if self._first is None else min(self._first, ranked)
-
-    def difference(self) -> DigestDifference:
-        """What was counted."""
-        return DigestDifference(self._label, self._different, None if self._first is None else self._first[1])
-
-
-def _places(digests: LogDigests) -> dict[str, int]:
-    return {case: place for place, case in enumerate(digests.trials)}
+    errors = f" ({found.errors:,} ended in an error)" if found.errors else ""
+    ran = f"{found.name}: {count_of(found.ran, 'trial')}{errors}"
+    if found.equal:
+        others = "".join(f"; {told(one)}" for one in found.differences if one.different)
+        return f"{ran}, equal to {', '.join(map(shown_line, found.equal))}{others}"
+    return f"{ran}, equal to no entry; nearest {told(found.nearest)}, the first is {found.nearest.first}"
 
 
 def names_in(entries: Sequence[Entry]) -> tuple[str, ...]:
@@ -161,8 +149,6 @@ def added(path: Path, entries: Sequence[Entry], entry: Entry) -> tuple[Entry, ..
     return (*entries, entry)
 
 
-# ------------------------------------------------------------------------------------------------- wire
-
 def is_book(path: Path) -> bool:
     """Whether a file holds digests: it begins with the key `recordings`. Raises Unusable if it cannot be read."""
     with os.fdopen(open_to_read(path), "rb") as file:
@@ -175,7 +161,7 @@ def read_book(path: Path) -> tuple[Entry, ...]:
     outline = _outline_of(path)
     if outline is not None:
         try:
-            return _entries_of(Fields(outline.value), iter(outline.lists))
+            return _entries_of(Fields(outline[0]), iter(outline[1]))
         except ValueError:
             pass  # said below, in the words for what really stands there
     try:
@@ -185,131 +171,96 @@ def read_book(path: Path) -> tuple[Entry, ...]:
                        "--update NEW --label TEXT") from None
 
 
-@dataclass(frozen=True, slots=True)
-class _Outline:
-    """A file of digests: its JSON with false in place of every list of digests, and these lists, in order."""
+def _outline_of(path: Path) -> tuple[JSON, list[Sequence[str | None]]] | None:
+    """A file in the layout that the kit writes: its JSON, false in place of every list of digests, and these lists.
 
-    value: JSON
-    lists: tuple[Sequence[str | None], ...]
-
-
-def _outline_of(path: Path) -> _Outline | None:
-    """The outline of a file in the layout that the kit writes; None for any other. Raises Unusable: unreadable."""
+    None for any other layout: whoever reads that whole says what is wrong, and where. Raises Unusable: unreadable.
+    """
+    kept, lists = bytearray(), []
     with os.fdopen(open_to_read(path), "rb") as file:
         try:
-            return _outline_in(file)
+            while line := file.readline(_MOST_LINE_BYTES):
+                kept += line
+                if line[-1:] != b"\n" or len(kept) > MOST_BYTES:
+                    return None
+                if _LIST_OPENS.fullmatch(line):
+                    packed, found = bytearray(), None
+                    while found is None or found[2]:
+                        found = _LIST_LINE.fullmatch(file.readline(_MOST_LINE_BYTES))
+                        if found is None:
+                            return None
+                        packed += made.packed(None if found[1] is None else found[1].decode("ascii"))
+                    closing = _LIST_CLOSES.fullmatch(file.readline(_MOST_LINE_BYTES))
+                    if closing is None:
+                        return None
+                    lists.append(made.digests_in(bytes(packed)))
+                    kept[-2:] = b"false" + closing[1]
+            return json_text.parse(bytes(kept)), lists
         except OSError as error:
             raise refusal(path, "read", error) from None
         except ValueError:
-            return None  # whoever reads it whole then says what is wrong, and where
-
-
-def _outline_in(file: BinaryIO) -> _Outline | None:
-    kept, lists = bytearray(), []
-    while line := file.readline(_MOST_LINE_BYTES):
-        kept += line
-        if line[-1:] != b"\n" or len(kept) > MOST_BYTES:
             return None
-        if _LIST_OPENS.fullmatch(line):
-            found = _list_from_here(file)
-            if found is None:
-                return None
-            lists.append(found[0])
-            kept[-2:] = _IN_PLACE + found[1]
-    return _Outline(json_text.parse(bytes(kept)), tuple(lists))
-
-
-def _list_from_here(file: BinaryIO) -> tuple[Sequence[str | None], bytes] | None:
-    """The digests from here on, and what stands behind the bracket after them; None for another layout."""
-    kept, has_more = bytearray(), True
-    while has_more:
-        found = _LIST_LINE.fullmatch(file.readline(_MOST_LINE_BYTES))
-        if found is None:
-            return None
-        kept += packed(None if found[1] is None else found[1].decode("ascii"))
-        has_more = bool(found[2])
-    closing = _LIST_CLOSES.fullmatch(file.readline(_MOST_LINE_BYTES))
-    return None if closing is None else (digests_in(bytes(kept)), closing[1])
 
 
 def keep_book(path: Path, entries: Sequence[Entry]) -> None:
     """Write the file, whole or not at all; every trial is taken twice, for the digest of all stands first."""
-    write_whole(path, (piece.encode("ascii") for piece in _book_pieces(entries)))
-
-
-def _book_pieces(entries: Sequence[Entry]) -> Iterator[str]:
-    listed = pieces_of_list((_entry_pieces(entry) for entry in entries), 1)
-    yield from pieces_of_object([("recordings", [str(BOOK_VERSION)]), ("entries", listed)])
-    yield "\n"
+    listed = pieces_of_list(map(_entry_pieces, entries), 1)
+    pieces = pieces_of_object([("recordings", [str(BOOK_VERSION)]), ("entries", listed)])
+    write_whole(path, (piece.encode("ascii") for piece in chain(pieces, "\n")))
 
 
 def _entry_pieces(entry: Entry) -> Iterator[str]:
+    def log_pieces(digests: LogDigests) -> Iterator[str]:
+        trials = pieces_of_object((
+            (case, pieces_of_list(([text_of(text)] for text in made.without_tail(texts)), 6))
+            for case, texts in digests.trials.items()), 5)
+        return pieces_of_object([
+            ("settings_sha256", [text_of(digests.settings_sha256)]), ("sha256", [text_of(digests.sha256)]),
+            ("trials", trials)], 4)
+
     known = {"label": entry.label, "recorded_at": entry.recorded_at, "machine": entry.machine, "server": entry.server}
-    logs = pieces_of_object(((name, _log_pieces(digests)) for name, digests in entry.logs.items()), 3)
+    logs = pieces_of_object(((name, log_pieces(digests)) for name, digests in entry.logs.items()), 3)
     return pieces_of_object([*((name, [text_of(text)]) for name, text in known.items()), ("logs", logs)], 2)
-
-
-def _log_pieces(digests: LogDigests) -> Iterator[str]:
-    trials = pieces_of_object((
-        (case, pieces_of_list(([text_of(text)] for text in without_tail(texts)), 6))
-        for case, texts in digests.trials.items()), 5)
-    return pieces_of_object([
-        ("settings_sha256", [text_of(digests.settings_sha256)]), ("sha256", [text_of(digests.sha256)]),
-        ("trials", trials)], 4)
 
 
 def _entries_of(fields: Fields, lists: Iterator[Sequence[str | None]]) -> tuple[Entry, ...]:
     """The entries; `lists` are those that false stands in place of."""
     fields.version("recordings", BOOK_VERSION)
     fields.has_exactly(("recordings", "entries"))
-    entries = tuple(_entry_of_fields(entry, lists) for entry in fields.objects("entries"))
-    _check_labels(entries)
-    return entries
-
-
-def _entry_of_fields(fields: Fields, lists: Iterator[Sequence[str | None]]) -> Entry:
-    fields.has_exactly(("label", "recorded_at", "machine", "server", "logs"))
-    logs = fields.inner("logs")
-    return Entry(fields.text("label"), fields.stamp("recorded_at"), fields.text_or_none("machine"),
-                 fields.text_or_none("server"), {name: _log_of(logs, name, lists) for name in logs.values})
+    entries: list[Entry] = []
+    for entry in fields.objects("entries"):
+        entry.has_exactly(("label", "recorded_at", "machine", "server", "logs"))
+        logs = entry.inner("logs")
+        entries.append(Entry(
+            entry.text("label"), entry.stamp("recorded_at"), entry.text_or_none("machine"),
+            entry.text_or_none("server"), {name: _log_of(logs, name, lists) for name in logs.values}))
+    labels = [entry.label for entry in entries]
+    for number, label in enumerate(labels):
+        if label in labels[:number]:
+            raise ValueError(f"entries[{number}].label stands twice")
+    return tuple(entries)
 
 
 def _log_of(logs: Fields, name: str, lists: Iterator[Sequence[str | None]]) -> LogDigests:
+    def list_of(case: str) -> Sequence[str | None]:
+        found = next(lists, None) if trials.values[case] is False else None
+        if found is not None:
+            return found
+        digests = trials.sequence(case)
+        if not all(text is None or (isinstance(text, str) and _DIGEST.fullmatch(text)) for text in digests):
+            raise ValueError(f"{trials.at(shown_line(case, 60))} holds what is no digest")
+        return tuple(text if isinstance(text, str) else None for text in digests)
+
     if not _is_file_name(name):
         raise ValueError(f"{logs.at(shown_line(name, 60))} is no name of a log")
     fields = logs.inner(name)
     fields.has_exactly(("settings_sha256", "sha256", "trials"))
     trials = fields.inner("trials")
-    digests = LogDigests(fields.hex_digits("settings_sha256", 64), {
-        case: _list_of(trials, case, lists) for case in trials.values})
+    digests = LogDigests(fields.hex_digits("settings_sha256", 64), {case: list_of(case) for case in trials.values})
     if fields.text("sha256") != digests.sha256:
         raise ValueError(f"{fields.at('sha256')} is not the digest of its trials: one of both was altered")
     return digests
 
 
-def _list_of(trials: Fields, case: str, lists: Iterator[Sequence[str | None]]) -> Sequence[str | None]:
-    found = next(lists, None) if trials.values[case] is False else None
-    if found is not None:
-        return found
-    return tuple(_digest(trials, case, text) for text in trials.sequence(case))
-
-
-def _digest(trials: Fields, case: str, text: JSON) -> str | None:
-    if text is not None and not (isinstance(text, str) and _DIGEST.fullmatch(text)):
-        raise ValueError(f"{trials.at(shown_line(case, 60))} holds what is no digest")
-    return text
-
-
-def _check_labels(entries: Sequence[Entry]) -> None:
-    labels = [entry.label for entry in entries]
-    for number, label in enumerate(labels):
-        if label in labels[:number]:
-            raise ValueError(f"entries[{number}].label stands twice")
-
-
 def _is_file_name(name: str) -> bool:
     return bool(name) and shown_line(name) == name and name not in (".", "..") and not _NO_FILE_NAME.search(name)
-
-
-def _words(*parts: JSON) -> str | None:
-    return ", ".join(str(part) for part in parts if part) or None

@@ -1,5 +1,7 @@
 """Digests of what was answered: by trial, and of a whole log, so that two machines can compare without the texts.
 
+Trials that ended in an error on a side are counted by name, apart from outputs that are compared.
+
 Of an output: SHA-256 (64 hex) of its UTF-8; of an error: `error:<type>`; a trial that did not run has none, and
 reasoning is in none. Those of a large recording are made whenever they are taken, and kept by nobody; those that are
 read from a file are kept packed, in 33 bytes each.
@@ -14,6 +16,7 @@ from itertools import repeat
 from benchkit.basics.errors import ERROR_TYPES
 from benchkit.basics.json_text import digest, text_digest, text_of
 from benchkit.basics.on_demand import OnDemand
+from benchkit.basics.texts import count_of, shown_line
 from benchkit.basics.values import Reply
 from benchkit.recordings.recording import RecordedTrial, Recording
 
@@ -32,13 +35,8 @@ class TrialOf:
     trial: int
     case: str
 
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """All digests of a log: how many trials ran, and the digest over [[case, trial, digest], ...] sorted."""
-
-    ran: int
-    sha256: str
+    def __str__(self) -> str:
+        return f"case {shown_line(self.case, 80)}, trial {self.trial}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +52,10 @@ class LogDigests:
     @property
     def sha256(self) -> str:
         """The digest of all; every trial is taken for it."""
-        return self.total().sha256
+        return self.total()[1]
 
-    def total(self) -> Total:
-        """Count and sum up all trials, taking each once."""
+    def total(self) -> tuple[int, str]:
+        """How many trials ran, and the digest over [[case, trial, digest], ...] sorted; each is taken once."""
         ran, summed = 0, hashlib.sha256(b"[")
         for case in sorted(self.trials):
             name = text_of(case)
@@ -67,22 +65,17 @@ class LogDigests:
                     summed.update(f'{"," if ran else ""}[{name},{number},"{text}"]'.encode("ascii"))
                     ran += 1
         summed.update(b"]")
-        return Total(ran, summed.hexdigest())
+        return ran, summed.hexdigest()
 
 
 def digests_of(recording: Recording) -> LogDigests:
     """The digests of a recording, made on demand if its trials are. Raises nothing before they are taken."""
-    return LogDigests(digest(recording.settings), {case.id: _digests_of(case.trials) for case in recording.cases})
+    def made(trials: Sequence[RecordedTrial]) -> Sequence[str | None]:
+        if not isinstance(trials, OnDemand):
+            return tuple(without_tail(map(trial_digest, trials)))
+        return OnDemand(len(trials), lambda start, stop: map(trial_digest, trials[start:stop]))
 
-
-def _digests_of(trials: Sequence[RecordedTrial]) -> Sequence[str | None]:
-    if not isinstance(trials, OnDemand):
-        return tuple(without_tail(map(trial_digest, trials)))
-
-    def read(start: int, stop: int) -> Iterator[str | None]:
-        return map(trial_digest, trials[start:stop])
-
-    return OnDemand(len(trials), read)
+    return LogDigests(digest(recording.settings), {case.id: made(case.trials) for case in recording.cases})
 
 
 def trial_digest(trial: RecordedTrial) -> str | None:
@@ -119,3 +112,41 @@ def digests_in(data: bytes) -> Sequence[str | None]:
             yield _WITHOUT_OUTPUT[kind - 1] if kind else data[at + 1:at + _PACKED_BYTES].hex()
 
     return OnDemand(len(data) // _PACKED_BYTES, read)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPairs:
+    """How many trials ended in an error on both sides, with one type there, and where the other gave an output."""
+
+    both: int
+    same_type: int
+    only_first: int
+    only_second: int
+
+    @property
+    def counted(self) -> int:
+        """Trials with an error on a side."""
+        return self.both + self.only_first + self.only_second
+
+    @property
+    def different(self) -> int:
+        """Those that are not the same on both sides."""
+        return self.counted - self.same_type
+
+    def texts(self, first: str, second: str) -> Iterator[str]:
+        """What there is, in a sentence each, without a full stop; the sides by name."""
+        if self.both:
+            yield (f"{count_of(self.both, 'trial')} ended in an error on both sides, {self.same_type:,} with the same "
+                   "type")
+        for count, side in ((self.only_first, first), (self.only_second, second)):
+            if count:
+                yield f"{count_of(count, 'trial')} ended in an error in {side} only"
+
+
+def error_pairs(types: Mapping[tuple[str | None, str | None], int]) -> ErrorPairs:
+    """The counts of trials by the types of their errors; None where a side gave an output, on one side at most."""
+    both = {pair: count for pair, count in types.items() if None not in pair}
+    return ErrorPairs(
+        sum(both.values()), sum(count for (one, other), count in both.items() if one == other),
+        sum(count for (_, other), count in types.items() if other is None),
+        sum(count for (one, _), count in types.items() if one is None))

@@ -14,8 +14,7 @@ from itertools import zip_longest
 from typing import TypeGuard
 
 from benchkit.basics.json_text import canonical
-from benchkit.recordings.digests import TrialOf
-from benchkit.recordings.error_pairs import ErrorPairs, error_pairs
+from benchkit.recordings.digests import ErrorPairs, TrialOf, error_pairs
 from benchkit.recordings.run_record import Result, RunRecord
 from benchkit.reports.paired_cases import CaseDifference
 from benchkit.reports.speed import latency_of

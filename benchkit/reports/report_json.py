@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from benchkit.basics.values import JSON
-from benchkit.recordings.error_pairs import ErrorPairs
+from benchkit.recordings.digests import ErrorPairs
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.gate import Gate, RuleResult, answer_line
 from benchkit.reports.latency_ratio import LatencyRatio, median_of
