@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _READING = ("--log", "--accept-damage")
 MODES = {"--convert": (*_READING, "--system"), "--status": (*_READING, "--system"), "--export": _READING,
-         "--merge": _READING}
+         "--merge": (*_READING, "--cases")}
 """What is done in place of a run, and the flags that it heeds."""
 
 ONE_HOST = ("a run asks one server; run a part of it at each (--shard 1/2 --host A, --shard 2/2 --host B) and put the "
@@ -141,6 +141,8 @@ def merge(options: argparse.Namespace) -> int:
     for path in merged.empty:
         cli.say(f"{path}: nothing recorded yet")
     show = Command(options.words[0], ("--log", str(out)))
+    if options.cases != cli.DEFAULT_CASES:
+        show = show.having("--cases", options.cases)
     for flag, name in strangers_in(named_by(merged.plan)).items():
         show = show.having(flag, name)
     cli.put(merged_text(merged, out, show))

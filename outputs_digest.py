@@ -124,11 +124,13 @@ def recording_in(path: "Path", options: argparse.Namespace) -> "Recording":
 
 
 def check(options: argparse.Namespace) -> int:
-    """`--check FILE`: exit code 1 if a log beside it equals no entry."""
+    """`--check FILE`: exit code 1 if a log beside it equals no entry; logs without an entry are counted, and named."""
     from benchkit.basics.command import shell_word
     from benchkit.basics.errors import Unusable
+    from benchkit.basics.texts import are, count_of
     from benchkit.recordings.digest_book import check_log, check_text, names_in, read_book
     from benchkit.recordings.digests import digests_of
+    from benchkit.recordings.replay import is_log
     book = cli.path(options.check)
     entries = read_book(book)
     if not names_in(entries):
@@ -144,6 +146,12 @@ def check(options: argparse.Namespace) -> int:
         digests = digests_of(recording_in(path, options))
         checks.append(check_log(name, digests, entries))
         cli.put(check_text(checks[-1]) + "\n")
+    others = [path for path in sorted(book.parent.glob("*.jsonl"))
+              if path.stem not in names_in(entries) and path.is_file() and is_log(path)]
+    if others:
+        cli.say(f"{book}: {count_of(len(others), 'log')} beside it {'has' if len(others) == 1 else 'have'} no entry and "
+                f"{are(len(others))} not checked; the first: python3 outputs_digest.py {shell_word(str(others[0]))} "
+                f"--update {shell_word(str(book))} --label TEXT")
     return cli.DONE if all(one.equal for one in checks) else cli.NO
 
 

@@ -83,6 +83,16 @@ class KeepingAndChecking(AtTheCommand):
         self.assertEqual(Told(0, "robot: 6 trials (2 ended in an error), equal to first\n", ""),
                          self.digest("--check", "recordings.json"))
 
+    def test_logs_without_an_entry_are_counted_and_the_first_is_named(self) -> None:
+        self.keep("robot.jsonl", "first")
+        for name in ("b log.jsonl", "a.jsonl"):
+            shutil.copy(self.log, self.folder / name)
+        (self.folder / "record.jsonl").write_text('{"run_record": 2}\n', encoding="ascii")
+        told = self.digest("--check", "recordings.json")
+        self.assertEqual((0, "recordings.json: 2 logs beside it have no entry and are not checked; the first: python3 "
+                             "outputs_digest.py a.jsonl --update recordings.json --label TEXT\n"),
+                         (told.code, told.stderr))
+
     def test_an_existing_label_is_refused_and_nothing_is_changed(self) -> None:
         self.keep("robot.jsonl", "first")
         before = (self.folder / "recordings.json").read_bytes()

@@ -65,6 +65,13 @@ class OneRunOnThreeMachines(Shards):
         again, = self.run_shards(3)
         self.assertEqual(told.replace("Done", "Nothing was left to run"), again)
 
+    def test_a_file_of_cases_is_named_in_what_is_to_be_typed_next(self) -> None:
+        (self.folder / "cases.json").rename(self.folder / "mine.json")
+        told = [self.well(f"{COIN} --cases mine.json --shard {number}/3") for number in (1, 2, 3)]
+        self.assertIn("python3 bench.py --cases mine.json --merge recorded/coin.shard-*-of-3.jsonl --log", told[2])
+        merged = self.well(f"bench.py --cases mine.json --merge {' '.join(map(str, self.logs))} --log one.jsonl")
+        self.assertRegex(merged, r"show  python3 bench.py --log one.jsonl --cases mine.json")
+
     def test_a_shard_that_was_cut_short_goes_on(self) -> None:
         told = self.well(f"{COIN} --shard 2/3 --limit 1")
         self.assertIn("Only what was chosen ran; shard 2/3: 1 of its 4 trials are recorded", told)

@@ -156,7 +156,8 @@ def shard_text(found: Status, ended: Ended, workload: Workload) -> str:
     name, logs, out = str(workload.log).removesuffix(f"{mark_of(found.shard)}.jsonl"), "LOG ...", "OUT"
     if found.shard is not None and name != str(workload.log):
         logs, out = f"{shell_word(name)}.shard-*-of-{found.shard.of}.jsonl", shell_word(f"{name}.jsonl")
-    commands["merge all shards"] = f"{workload.command.beside('bench.py')} --merge {logs} --log {out}"
+    merge = workload.command.beside("bench.py", *workload.command.only("--cases").words)
+    commands["merge all shards"] = f"{merge} --merge {logs} --log {out}"
     columns = len(workload.cases) * len(found.systems)
     better = None if found.shard is None else better_number(found.shard, columns)
     if found.shard is not None and better is not None:
