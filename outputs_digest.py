@@ -149,8 +149,8 @@ def check(options: argparse.Namespace) -> int:
     others = [path for path in sorted(book.parent.glob("*.jsonl"))
               if path.stem not in names_in(entries) and path.is_file() and is_log(path)]
     if others:
-        cli.say(f"{book}: {count_of(len(others), 'log')} beside it {'has' if len(others) == 1 else 'have'} no entry and "
-                f"{are(len(others))} not checked; the first: python3 outputs_digest.py {shell_word(str(others[0]))} "
+        beside = count_of(len(others), "log beside it has", "logs beside it have")
+        cli.say(f"{book}: {beside} no entry and {are(len(others))} not checked; the first: python3 outputs_digest.py {shell_word(str(others[0]))} "
                 f"--update {shell_word(str(book))} --label TEXT")
     return cli.DONE if all(one.equal for one in checks) else cli.NO
 
