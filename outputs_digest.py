@@ -150,8 +150,8 @@ def check(options: argparse.Namespace) -> int:
               if path.stem not in names_in(entries) and path.is_file() and is_log(path)]
     if others:
         beside = count_of(len(others), "log beside it has", "logs beside it have")
-        cli.say(f"{book}: {beside} no entry and {are(len(others))} not checked; the first: python3 outputs_digest.py {shell_word(str(others[0]))} "
-                f"--update {shell_word(str(book))} --label TEXT")
+        cli.say(f"{book}: {beside} no entry and {are(len(others))} not checked; the first: "
+                f"python3 outputs_digest.py {shell_word(str(others[0]))} --update {shell_word(str(book))} --label TEXT")
     return cli.DONE if all(one.equal for one in checks) else cli.NO
 
 
