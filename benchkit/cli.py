@@ -61,7 +61,8 @@ class Parser(argparse.ArgumentParser):
         """As ever, but a flag that is given twice is refused: it is not clear which of the two is meant."""
         words = sys.argv[1:] if args is None else args
         for word in words:
-            if not _is_text(word):
+            # bytes that are no text come as halves of surrogate pairs
+            if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
                 self.error(f"the argument {word} is no UTF-8, and no file of the kit could hold it")
         flags = self.flags_in(words)
         for flag in flags:
@@ -80,11 +81,6 @@ class Parser(argparse.ArgumentParser):
         ignored = [flag for flag in self.flags_in(words) if flag not in (mode, *heeded)]
         if ignored:
             self.error(f"{mode} does not heed {', '.join(ignored)}; leave {'it' if len(ignored) == 1 else 'them'} out")
-
-
-def _is_text(word: str) -> bool:
-    """Whether an argument is text: bytes that are none come as halves of surrogate pairs."""
-    return word.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in word)
 
 
 def placed(text: str) -> str:
@@ -218,17 +214,16 @@ def _mend_streams() -> None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it lives as long as the process
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if isinstance(stream, io.TextIOWrapper) and not _is_mended(stream):
+        if not isinstance(stream, io.TextIOWrapper):
+            continue
+        try:
+            stream.reconfigure(errors="backslashreplace")
+            is_mended = not isinstance(stream.buffer, io.RawIOBase)
+        except OSError:
+            is_mended = False  # it was no pipe when it was opened, and takes no seek now
+        if not is_mended:
             setattr(sys, name, open(stream.fileno(), "w", buffering=1, encoding=stream.encoding,  # noqa: SIM115 - as above
                                     errors="backslashreplace", closefd=False))
-
-
-def _is_mended(stream: io.TextIOWrapper) -> bool:
-    try:
-        stream.reconfigure(errors="backslashreplace")
-    except OSError:
-        return False  # it was no pipe when it was opened, and takes no seek now
-    return not isinstance(stream.buffer, io.RawIOBase)
 
 
 def say(line: str) -> None:

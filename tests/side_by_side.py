@@ -6,6 +6,7 @@ everything runs here. What a run prints, counts and exits with is the same eithe
 # ruff: noqa: N802 - the names of a result's methods are unittest's
 from __future__ import annotations
 
+import gc
 import os
 import unittest
 from collections import defaultdict
@@ -43,6 +44,7 @@ class SideBySide(unittest.TestSuite):
             return super().run(result, debug)
         units = [unit for unit in self if isinstance(unit, unittest.TestSuite)]
         workers = min(self._workers, len(units))
+        gc.freeze()  # what is loaded stays: no worker has to look through it for garbage
         with ProcessPoolExecutor(workers, get_context("fork"), _UNITS.extend, (units,)) as pool:
             for future in as_completed([pool.submit(_run, number) for number in range(len(units))]):
                 _tell(result, future.result())

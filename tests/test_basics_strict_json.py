@@ -5,43 +5,32 @@ import json
 import unittest
 from collections.abc import Iterator
 
-from benchkit.basics.json_text import (
-    MOST_DEPTH,
-    MOST_INTEGER,
-    indented,
-    lines_of_list,
-    mended,
-    on_one_line,
-    parse,
-    pieces_of_file,
-    pieces_of_list,
-    pieces_of_object,
-)
+from benchkit.basics import json_text
 from benchkit.basics.values import JSON
 
 
 class WhatIsRead(unittest.TestCase):
     def test_json_is_read_as_json_reads_it(self) -> None:
         for text in ('{"a": [1, -2.5, true, null, "x"]}', '"\\ud83d\\ude00"', "[]", "0", ' {"a":{}}\n',
-                     '"[[[[\\"{{{"', '"\\\\\\\\"', f"[{MOST_INTEGER}, {-MOST_INTEGER}]", "1e300"):
+                     '"[[[[\\"{{{"', '"\\\\\\\\"', f"[{json_text.MOST_INTEGER}, {-json_text.MOST_INTEGER}]", "1e300"):
             with self.subTest(text=text):
-                self.assertEqual(json.loads(text), parse(text.encode()))
+                self.assertEqual(json.loads(text), json_text.parse(text.encode()))
 
     def test_brackets_inside_texts_are_no_nesting(self) -> None:
         for inner in ("[" * 200, "{" * 200, '\\"' + "[" * 100, "\\\\"):
             with self.subTest(inner=inner[:10]):
                 text = '["' + inner + '", "", "' + inner + '"]'
-                self.assertEqual(json.loads(text), parse(text.encode()))
+                self.assertEqual(json.loads(text), json_text.parse(text.encode()))
 
     def test_the_depth_that_is_read_is_64(self) -> None:
-        self.assertIsInstance(parse(b"[" * MOST_DEPTH + b"]" * MOST_DEPTH), list)
+        self.assertIsInstance(json_text.parse(b"[" * json_text.MOST_DEPTH + b"]" * json_text.MOST_DEPTH), list)
 
     def test_lone_surrogates_are_mended_where_that_is_asked_for(self) -> None:
-        self.assertEqual({"\ufffd": ["a\ufffdb", "\U0001f600"]},
-                         mended(parse(b'{"\\ud800": ["a\\uDfffb", "\\ud83d\\ude00"]}', keep_surrogates=True)))
+        found = json_text.parse(b'{"\\ud800": ["a\\uDfffb", "\\ud83d\\ude00"]}', keep_surrogates=True)
+        self.assertEqual({"\ufffd": ["a\ufffdb", "\U0001f600"]}, json_text.mended(found))
         for text, wanted in (("a\ud83d", "a\ufffd"), ("\ude00\ud83d", "\ufffd" * 2), ("\ud83d" "\ude00", "\U0001f600"),
                              ("\ufeffa\ud83db", "\ufeffa\ufffdb"), ("\ud83d\ud83d" "\ude00", "\ufffd\U0001f600")):
-            self.assertEqual(wanted, mended(text))
+            self.assertEqual(wanted, json_text.mended(text))
 
 
 class WhatIsRefused(unittest.TestCase):
@@ -73,7 +62,7 @@ class WhatIsRefused(unittest.TestCase):
             (b'["a\tb"]', "not JSON"),
         ):
             with self.subTest(data=data[:40]), self.assertRaises(ValueError) as caught:
-                parse(data)
+                json_text.parse(data)
             self.assertIn(words, str(caught.exception))
             self.assertNotIn("\n", str(caught.exception))
             self.assertLess(len(str(caught.exception)), 200)
@@ -88,22 +77,22 @@ class KeysThatStandTwice(unittest.TestCase):
         for tail in (', "x": 1}', ', "y": {"k:k": 1, "k:k": 2}}', ', "y": [[{"": 1, "": 1}]]}',
                      ', "y": {"\\u0061": 1, "a": 2}}'):
             with self.subTest(tail=tail), self.assertRaisesRegex(ValueError, "stands twice"):
-                parse((self.FILLING + tail).encode())
+                json_text.parse((self.FILLING + tail).encode())
 
     def test_colons_in_texts_and_keys_count_for_nothing(self) -> None:
         for tail in ("}", ', "y": ":"}', ', "y:": {":": "\\":"}}', ', "y": ["\\\\", ":", "", {"": ""}]}'):
             with self.subTest(tail=tail):
                 text = self.FILLING + tail
-                self.assertEqual(json.loads(text), parse(text.encode()))
+                self.assertEqual(json.loads(text), json_text.parse(text.encode()))
 
     def test_what_is_no_json_keeps_its_line_and_column(self) -> None:
         with self.assertRaisesRegex(ValueError, "it is not JSON: .* at line 1, column"):
-            parse((self.FILLING + ', "y": :}').encode())
+            json_text.parse((self.FILLING + ', "y": :}').encode())
 
 
 class WrittenForPeople(unittest.TestCase):
     def test_a_file_has_a_line_for_each_member_and_each_element_of_a_list(self) -> None:
-        pieces = lines_of_list(iter(["1", "[2]"]), 1)
+        pieces = json_text.lines_of_list(iter(["1", "[2]"]), 1)
         files: list[tuple[list[tuple[str, JSON | Iterator[str]]], str]] = [
             ([("a", 1)], '{\n "a": 1\n}\n'),
             ([("a", {"b": [1, "\u2028"]}), ("c", [{"d": None}, [2]]), ("e", [])],
@@ -112,7 +101,7 @@ class WrittenForPeople(unittest.TestCase):
         ]
         for value, text in files:
             with self.subTest(text=text):
-                self.assertEqual(text, b"".join(pieces_of_file(value)).decode("ascii"))
+                self.assertEqual(text, b"".join(json_text.pieces_of_file(value)).decode("ascii"))
                 self.assertEqual(["{", "}"], [text[0], text[-2]])
 
     def test_pieces_of_an_object_or_a_list_are_indented_by_one_at_any_level(self) -> None:
@@ -121,14 +110,14 @@ class WrittenForPeople(unittest.TestCase):
         for value in values:
             for level in (0, 3):
                 with self.subTest(value=value, level=level):
-                    lists = ((key, pieces_of_list(([indented(one)] for one in members), level + 1))
+                    lists = ((key, json_text.pieces_of_list(([json_text.indented(one)] for one in members), level + 1))
                              for key, members in value.items())
                     self.assertEqual(json.dumps(value, indent=1).replace("\n", "\n" + " " * level),
-                                     "".join(pieces_of_object(lists, level)))
+                                     "".join(json_text.pieces_of_object(lists, level)))
 
     def test_what_json_cannot_say_is_refused(self) -> None:
         for value in (float("nan"), float("inf")):
-            for write in (indented, on_one_line):
+            for write in (json_text.indented, json_text.on_one_line):
                 with self.subTest(value=value, write=write.__name__), self.assertRaises(ValueError):
                     write([value])
 
