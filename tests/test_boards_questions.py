@@ -26,14 +26,12 @@ from benchkit.boards.question_gates import (
     leaked_terms,
 )
 from benchkit.boards.questions import (
-    CachedRewording,
     Questions,
     Rewording,
     line_of,
     make_questions,
     read_questions,
     rules_of,
-    write_questions,
 )
 from benchkit.boards.usage import TokenUse
 from benchkit.systems.system import Loaded
@@ -70,15 +68,11 @@ class TheEmissionGate(PackTest):
     def dropped(self, pack: Pack, **more: Any) -> tuple[Dropped, ...]:
         return make_questions(job(**more), pack).figures.dropped
 
-    def test_good_questions_all_pass_in_order(self) -> None:
+    def test_good_questions_all_pass_in_order_and_others_are_dropped_with_words(self) -> None:
         made = make_questions(job(), self.tiny())
         self.assertEqual([f"T-{number}" for number in range(1, 7)], [case.id for case in made.cases])
         self.assertEqual((6, 6, ()), (made.figures.made, made.figures.kept, made.figures.dropped))
-
-    def test_a_question_with_a_problem_is_dropped_with_its_words(self) -> None:
         self.assertEqual((Dropped("T-13", PROBLEM, "13 brings bad luck"),), self.dropped(self.tiny(), seed=12))
-
-    def test_a_question_without_an_answer_is_dropped(self) -> None:
         pack = replace(self.tiny(), answer_key=lambda case: "" if case.id == "T-2" else "x")
         self.assertEqual((Dropped("T-2", NO_ANSWER, "it has no answer"),), self.dropped(pack))
 
@@ -100,6 +94,9 @@ class TheEmissionGate(PackTest):
             assert isinstance(view, dict)
             return {"const": "truth=odd"} if " 3 " in view["observations"][0]["text"] else None
 
+        case = pack.build(1, 1, None)[0]
+        self.assertEqual(("truth=odd",), leaked_terms(pack, case, "xx TRUTH=ODD xx"))
+        self.assertEqual((), leaked_terms(pack, case, "truth = odd"))
         for name, leaking in (("payload", replace(pack, payload=payload)), ("messages", replace(
                 pack, messages=messages)), ("schema", replace(pack, schema=schema))):
             for geometry in ("single", "gated"):
@@ -197,10 +194,6 @@ class TheEmissionGate(PackTest):
                          self.dropped(replace(pack, payload=same)))
         self.assertEqual((Dropped("T-5", REPEAT, "it asks what T-2 asks"),), self.dropped(replace(pack, messages=deaf)))
 
-    def test_what_is_dropped_is_counted_by_reason(self) -> None:
-        figures = GateFigures(4, 1, (Dropped("a", LEAK, "x"), Dropped("b", LEAK, "y"), Dropped("c", REPEAT, "z")))
-        self.assertEqual({LEAK: 2, REPEAT: 1}, figures.dropped_by_reason)
-
     def test_what_is_asked_is_what_reads_back(self) -> None:
         odd = Case("a", "s", {"number": 1, "ask": "x", "pair": (1, 2)}, "odd", ("t",))
         made = make_questions(job(), replace(self.tiny(), build=lambda seed, count, llm: [odd]))
@@ -229,31 +222,17 @@ class TheEmissionGate(PackTest):
                 make_questions(job(), broken)
             self.assertIn(words, str(caught.exception))
 
-    def test_leaks_are_looked_for_alike_in_any_text(self) -> None:
-        pack = self.tiny()
-        case = pack.build(1, 1, None)[0]
-        self.assertEqual(("truth=odd",), leaked_terms(pack, case, "xx TRUTH=ODD xx"))
-        self.assertEqual((), leaked_terms(pack, case, "truth = odd"))
-
-
 class TheBatchGate(PackTest):
     def blocked(self, pack: Pack | None = None, **gate: Any) -> tuple[str, ...]:
         return make_questions(job(batch_gate=replace(WIDE, **gate)), pack or self.tiny()).figures.blocked
 
-    def test_answers_and_blind_headlines_are_counted(self) -> None:
-        figures = make_questions(job(count=5), self.tiny()).figures
-        self.assertEqual({"odd": 3, "even": 2}, figures.answers)
-        # even: right 2 of 5, always brief; (0.4 + 1) / 2. buyer says hint, which is brief, and never right
-        self.assertEqual({"even": 0.7, "buyer": 0.5}, figures.blind)
-        self.assertEqual((), figures.blocked)
-
-    def test_in_gated_the_blind_baselines_play_the_game(self) -> None:
-        figures = make_questions(job(count=5, geometry="gated"), self.tiny()).figures
-        self.assertEqual({"even": 0.7, "buyer": 0.8}, figures.blind)
-
-    def test_the_jobs_limits_hold_for_the_blind_baselines(self) -> None:
-        one_step = make_questions(job(count=5, geometry="gated", limits=JobLimits(steps=1)), self.tiny())
-        self.assertEqual(0.5, one_step.figures.blind["buyer"])
+    def test_answers_and_blind_headlines_are_counted_and_in_gated_the_blind_play_the_game(self) -> None:
+        # even: right 2 of 5, always brief; (0.4 + 1) / 2. buyer says hint, which is brief, and never right in single
+        for more, blind in (({}, {"even": 0.7, "buyer": 0.5}), ({"geometry": "gated"}, {"even": 0.7, "buyer": 0.8}),
+                            ({"geometry": "gated", "limits": JobLimits(steps=1)}, {"even": 0.7, "buyer": 0.5})):
+            with self.subTest(more=more):
+                figures = make_questions(job(count=5, **more), self.tiny()).figures
+                self.assertEqual(({"odd": 3, "even": 2}, blind, ()), (figures.answers, figures.blind, figures.blocked))
 
     def test_a_broken_hard_gate_lowers_a_blind_headline(self) -> None:
         pack = self.tiny()
@@ -274,9 +253,6 @@ class TheBatchGate(PackTest):
     def test_a_limit_that_is_met_exactly_blocks_nothing(self) -> None:
         self.assertEqual((), self.blocked(least_questions=6, most_one_answer=0.5, most_blind_score=0.75))
 
-    def test_the_baseline_that_sees_the_truth_has_no_part_in_it(self) -> None:
-        self.assertNotIn("oracle", make_questions(job(), self.tiny()).figures.blind)
-
     def test_a_batch_without_any_question_is_blocked_and_nothing_else_is_said(self) -> None:
         pack = replace(self.tiny(), problems=lambda case: ["no"])
         self.assertEqual(("0 of 6 questions are left, fewer than least_questions = 1",), self.blocked(pack))
@@ -296,17 +272,16 @@ class TheBatchGate(PackTest):
                 make_questions(job(), broken)
             self.assertIn(words, str(caught.exception))
 
-    def test_figures_read_back_the_same(self) -> None:
-        figures = GateFigures(4, 2, (Dropped("a", LEAK, "x"),), {"odd": 2}, {"even": 0.5}, ("few",))
-        self.assertEqual(figures, figures_of(Fields(json.loads(json.dumps(figures_to_wire(figures))))))
-
-    def test_wrong_figures_are_named(self) -> None:
-        wire = figures_to_wire(GateFigures(4, 2, (Dropped("a", LEAK, "x"),), {"odd": 2}, {"even": 0.5}, ()))
+    def test_figures_read_back_the_same_and_wrong_ones_are_named(self) -> None:
+        dropped = (Dropped("a", LEAK, "x"), Dropped("b", LEAK, "y"))
+        figures = GateFigures(4, 2, dropped, {"odd": 2}, {"even": 0.5}, ("few",))
+        wire = json.loads(json.dumps(figures_to_wire(figures)))
+        self.assertEqual(figures, figures_of(Fields(wire)))
+        self.assertEqual({LEAK: 2}, figures.dropped_by_reason)
         for change in ({"made": -1}, {"blind": {"even": 2}}, {"blind": {"even": True}}, {"answers": {"odd": "2"}},
                        {"dropped": [{"case": "a", "reason": "mood", "detail": "x"}]}, {"blocked": "no"}, {"more": 1}):
-            with self.subTest(change=change), self.assertRaises(ValueError) as caught:
+            with self.subTest(change=change), self.assertRaisesRegex(ValueError, next(iter(change))):
                 figures_of(Fields({**wire, **change}))
-            self.assertIn(next(iter(change)), str(caught.exception))
 
 
 class RealQuestions(PackTest):
@@ -317,7 +292,7 @@ class RealQuestions(PackTest):
             figures = make_questions(asked, pack).figures
             self.assertEqual((12, 12, ()), (figures.made, figures.kept, figures.blocked))
 
-    def test_a_task_gives_its_first_cases(self) -> None:
+    def test_a_task_gives_its_first_cases_in_single(self) -> None:
         cases = in_split(read_cases(ROOT / "cases.json"), "development")
         pack = pack_of_task(load_task("triage_task", [ROOT]), cases, ["ignores_instructions"])
         asked = Job("x", FromTask("triage_task", "cases.json", count=5), ("baselines:keywords",), batch_gate=WIDE)
@@ -326,13 +301,8 @@ class RealQuestions(PackTest):
         self.assertEqual({"constant", "most-common", "keywords"}, set(made.figures.blind))
         everything = replace(asked, asks=FromTask("triage_task", "cases.json"))
         self.assertEqual(cases, make_questions(everything, pack).cases)
-
-    def test_a_task_cannot_be_asked_in_gated(self) -> None:
-        cases = in_split(read_cases(ROOT / "cases.json"), "development")
-        asked = Job("x", FromTask("triage_task", "cases.json"), ("baselines:keywords",), "gated")
-        with self.assertRaises(Unusable) as caught:
-            make_questions(asked, pack_of_task(load_task("triage_task", [ROOT]), cases))
-        self.assertIn("cannot be asked in gated", str(caught.exception))
+        with self.assertRaisesRegex(Unusable, "cannot be asked in gated"):
+            make_questions(replace(asked, geometry="gated"), pack)
 
     def test_rules_are_those_of_the_job(self) -> None:
         rules = rules_of(job(geometry="gated", limits=JobLimits(steps=2, budget=1.5)))
@@ -344,7 +314,7 @@ class KeptQuestions(PackTest):
         super().setUp()
         self.path = self.home / "cases.jsonl"
         self.made = make_questions(job(count=3), self.tiny())
-        write_questions(self.path, self.made)
+        self.put(*self.made.lines)
 
     def read(self, accept: bool = False) -> tuple[str, ...]:
         return read_questions(self.path, self.made.cases_sha256, self.made.sha256, accept_altered=accept).altered
@@ -358,24 +328,21 @@ class KeptQuestions(PackTest):
     def put(self, *lines: bytes) -> None:
         self.path.write_bytes(b"".join(lines))
 
-    def test_questions_read_back_the_same(self) -> None:
+    def test_questions_read_back_the_same_and_the_same_job_makes_the_same_bytes(self) -> None:
         kept = read_questions(self.path, self.made.cases_sha256, self.made.sha256)
         self.assertEqual((self.made.cases, ()), (kept.cases, kept.altered))
-
-    def test_the_same_job_makes_the_same_bytes(self) -> None:
         again = make_questions(job(count=3), self.tiny())
-        self.assertEqual(self.made.sha256, again.sha256)
-        self.assertEqual(self.path.read_bytes(), b"".join(again.lines))
+        self.assertEqual((self.made.sha256, self.path.read_bytes()), (again.sha256, b"".join(again.lines)))
+        none = Questions((), GateFigures(0, 0))
+        self.put(*none.lines)
+        self.assertEqual((), read_questions(self.path, {}, none.sha256).cases)
 
     def test_an_altered_question_is_named_and_read_only_when_that_is_accepted(self) -> None:
         first, second, third = self.made.lines
         self.put(first, second.replace(b'"expected":"even"', b'"expected":"odd"'), third)
-        self.assertIn("case T-2 is not as this batch was made with", self.refused())
-        self.assertIn("--accept-altered", self.refused())
+        self.assertRegex(self.refused(), "case T-2 is not as this batch was made with.*--accept-altered")
         self.assertEqual(("T-2",), self.read(accept=True))
-
-    def test_an_altered_question_with_a_digest_to_match_is_named_too(self) -> None:
-        first, _, third = self.made.lines
+        # with a digest to match
         self.put(first, line_of(replace(self.made.cases[1], expected="odd")), third)
         self.assertIn("case T-2", self.refused())
 
@@ -411,78 +378,13 @@ class KeptQuestions(PackTest):
                     self.read(accept)
                 self.assertIn(words, str(caught.exception))
 
-    def test_no_questions_are_an_empty_file(self) -> None:
-        none = Questions((), GateFigures(0, 0))
-        write_questions(self.path, none)
-        self.assertEqual((), read_questions(self.path, {}, none.sha256).cases)
 
+class Echo:
+    """A system that says what it is asked, or what it is to say, and notes what is done with it."""
 
-class RewordingQuestions(PackTest):
-    def setUp(self) -> None:
-        super().setUp()
-        self.asked: list[str] = []
-        self.cache = self.home / "_llm_cache"
-
-    def ask(self, prompt: str) -> Reply:
-        self.asked.append(prompt)
-        return Reply(f"{prompt} (asked {len(self.asked)})", usage=Usage(10, 2))
-
-    def rewording(self, **more: Any) -> CachedRewording:
-        return CachedRewording(self.cache, "m:x", more.pop("ask", self.ask), **more)
-
-    def test_a_model_may_reword_and_is_asked_once_for_ever(self) -> None:
-        first = self.rewording()
-        made = make_questions(job(count=2), self.tiny(), first)
-        self.assertEqual(2, len(self.asked))
-        self.assertEqual(TokenUse(2, 2, 20, 4), first.used)
-        again = self.rewording(ask=None)
-        self.assertEqual(made, make_questions(job(count=2), self.tiny(), again))
-        self.assertEqual("absent:cache_only", again.used.to_wire())
-
-    def test_a_prompt_that_comes_twice_is_asked_once(self) -> None:
-        rewording = self.rewording(regenerate=True)
-        self.assertEqual(rewording("a"), rewording("a"))
-        self.assertEqual(["a"], self.asked)
-
-    def test_regenerating_asks_again_and_replaces_the_answer(self) -> None:
-        self.rewording()("a")
-        self.assertEqual("a (asked 2)", self.rewording(regenerate=True)("a"))
-        self.assertEqual("a (asked 2)", self.rewording(ask=None)("a"))
-
-    def test_another_system_has_answers_of_its_own(self) -> None:
-        self.rewording()("a")
-        CachedRewording(self.cache, "m:y", self.ask)("a")
-        self.assertEqual(["a", "a"], self.asked)
-
-    def test_offline_a_prompt_without_an_answer_is_exit_3(self) -> None:
-        with self.assertRaises(EnvironmentFailure) as caught:
-            self.rewording(ask=None)("a\nb")
-        self.assertIn("has no answer of m:x to 'a\\\\nb'; run once without --offline", str(caught.exception))
-
-    def test_an_answer_is_kept_as_received(self) -> None:
-        for text in ("", "\r\n x \r\n", "\u00e4\ufffd\U0001f600"):
-            CachedRewording(self.cache, "m:x", lambda prompt, text=text: Reply(text), regenerate=True)("a")  # type: ignore
-            self.assertEqual(text, self.rewording(ask=None)("a"))
-
-    def test_a_spoilt_file_is_named(self) -> None:
-        self.rewording()("a")
-        next(self.cache.iterdir()).write_bytes(b"\xff")
-        with self.assertRaises(Unusable) as caught:
-            self.rewording()("a")
-        self.assertIn("is not UTF-8 at byte 0; delete it, or ask again with --regen", str(caught.exception))
-
-    def test_a_server_that_says_nothing_of_tokens_is_not_a_server_that_was_not_asked(self) -> None:
-        rewording = self.rewording(ask=lambda prompt: Reply("x"))
-        rewording("a")
-        self.assertEqual("absent:not_reported", rewording.used.to_wire())
-
-
-class FakeSystem:
-    """A system that notes what is done with it."""
-
-    def __init__(self, error: TrialError | None = None) -> None:
+    def __init__(self, says: str | TrialError | None = None, usage: Usage | None = None) -> None:
         self.calls: list[object] = []
-        self.error = error
+        self.says, self.usage = says, usage or Usage(10, 2)
 
     def open(self) -> dict[str, JSON]:
         self.calls.append("open")
@@ -496,31 +398,66 @@ class FakeSystem:
         return Loaded(0.0)
 
     def answer(self, request: Request) -> Reply:
-        self.calls.append((request.messages, request.seed, request.schema, request.deadline))
-        if self.error:
-            raise self.error
-        return Reply("said")
+        asked = request.messages[0]["content"]
+        self.calls.append((asked, len(request.messages), request.seed, request.schema, request.deadline))
+        if isinstance(self.says, TrialError):
+            raise self.says
+        count = sum(isinstance(call, tuple) for call in self.calls)
+        return Reply(f"{asked} (asked {count})" if self.says is None else self.says, usage=self.usage)
 
     def close(self) -> None:
         self.calls.append("close")
 
 
-class AskingTheRewordingModel(PackTest):
-    def test_it_is_opened_at_the_first_call_only(self) -> None:
-        system = FakeSystem()
-        ask = Rewording("m:x", system, Clock(monotonic=lambda: 100.0), 30.0)
+class RewordingQuestions(PackTest):
+    def rewording(self, system: Echo | None, name: str = "m:x", *, again: bool = False) -> Rewording:
+        return Rewording(self.home / "_llm_cache", name, system, Clock(monotonic=lambda: 100.0), 30.0, again)
+
+    def test_a_model_may_reword_and_is_asked_once_for_ever(self) -> None:
+        system = Echo()
+        first = self.rewording(system)
         self.assertEqual([], system.calls)
-        ask("a")
-        ask("b")
-        ask.close()
-        self.assertEqual(["open", "warm", ([{"role": "user", "content": "a"}], 1000, None, 130.0),
-                          ([{"role": "user", "content": "b"}], 1000, None, 130.0), "close"], system.calls)
+        made = make_questions(job(count=2), self.tiny(), first)
+        self.assertEqual(["open", "warm", ("Is 1 even or odd?", 1, 1000, None, 130.0),
+                          ("Is 2 even or odd?", 1, 1000, None, 130.0)], system.calls)
+        self.assertEqual(TokenUse(2, 2, 20, 4), first.used)
+        again = self.rewording(None)
+        self.assertEqual(made, make_questions(job(count=2), self.tiny(), again))
+        self.assertEqual("absent:cache_only", again.used.to_wire())
+
+    def test_a_prompt_that_comes_twice_is_asked_once_and_regenerating_asks_again(self) -> None:
+        system = Echo()
+        rewording = self.rewording(system, again=True)
+        self.assertEqual(["a (asked 1)", "a (asked 1)"], [rewording("a"), rewording("a")])
+        self.assertEqual("a (asked 2)", self.rewording(system, again=True)("a"))
+        self.assertEqual("a (asked 2)", self.rewording(None)("a"))
+        self.assertEqual("a (asked 1)", self.rewording(Echo(), "m:y")("a"))
+
+    def test_an_answer_is_kept_as_received(self) -> None:
+        for text in ("", "\r\n x \r\n", "\u00e4\ufffd\U0001f600"):
+            self.rewording(Echo(text), again=True)("a")
+            self.assertEqual(text, self.rewording(None)("a"))
+
+    def test_a_server_that_says_nothing_of_tokens_is_not_a_server_that_was_not_asked(self) -> None:
+        rewording = self.rewording(Echo("x", Usage()))
+        rewording("a")
+        self.assertEqual("absent:not_reported", rewording.used.to_wire())
 
     def test_no_answer_is_a_matter_of_the_surroundings(self) -> None:
-        ask = Rewording("m:x", FakeSystem(TrialError("Timeout", "no whole reply within 30 s")), Clock(), 30.0)
-        with self.assertRaises(EnvironmentFailure) as caught:
-            ask("a")
-        self.assertIn("m:x was to reword the questions, and did not answer: no whole reply", str(caught.exception))
+        for system, words in (
+            (None, r"has no answer of m:x to 'a\\\\nb'; run once without --offline"),
+            (Echo(TrialError("Timeout", "no whole reply within 30 s")),
+             "m:x was to reword the questions, and did not answer: no whole reply"),
+            (Echo("\ud800"), "m:x was to reword the questions, and gave a text with a lone surrogate"),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(EnvironmentFailure, words):
+                self.rewording(system)("a\nb")
+
+    def test_a_spoilt_file_is_named(self) -> None:
+        self.rewording(Echo())("a")
+        next((self.home / "_llm_cache").iterdir()).write_bytes(b"\xff")
+        with self.assertRaisesRegex(Unusable, "is not UTF-8 at byte 0; delete it, or ask again with --regen"):
+            self.rewording(Echo())("a")
 
 
 if __name__ == "__main__":

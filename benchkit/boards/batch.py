@@ -21,7 +21,7 @@ from benchkit.boards import job_pack
 from benchkit.boards.job import Job, job_of, job_to_wire
 from benchkit.boards.pack import Pack, folder_sha256
 from benchkit.boards.question_gates import GateFigures, figures_of, figures_to_wire
-from benchkit.boards.questions import Questions, write_questions
+from benchkit.boards.questions import Questions
 from benchkit.boards.usage import NOTHING_USED, TokenUse, tokens_in
 from benchkit.disk.whole_files import make_new_folder, read_json, shown_path, write_whole
 
@@ -172,7 +172,7 @@ def put_batch(folder: Path, batch: Batch, questions: Questions) -> FoundBatch:
     Cut off in between, the questions are refused until they are made again. Raises EnvironmentFailure.
     """
     found = FoundBatch(folder, batch)
-    write_questions(folder / CASES, questions)
+    write_whole(folder / CASES, questions.lines)
     write_batch(found)
     return found
 

@@ -26,15 +26,7 @@ from benchkit.boards.job import FromPack, FromTask, Job
 from benchkit.boards.job_pack import dataset_parts, pack_of_job
 from benchkit.boards.pack import Pack, cache_folder
 from benchkit.boards.playing import TracedSystem
-from benchkit.boards.questions import (
-    CachedRewording,
-    KeptQuestions,
-    Questions,
-    Rewording,
-    make_questions,
-    read_questions,
-    rules_of,
-)
+from benchkit.boards.questions import KeptQuestions, Questions, Rewording, make_questions, read_questions, rules_of
 from benchkit.boards.trace_file import TraceWriter
 from benchkit.boards.usage import NOTHING_USED, TokenUse
 from benchkit.disk.appending import alone
@@ -174,13 +166,12 @@ def _make(wanted: Wanted, job: Job, pack: Pack, context: RunContext) -> tuple[Qu
         return make_questions(job, pack), NOTHING_USED
     cache = cache_folder(asks.pack, context.folders)
     if wanted.offline:
-        reword = CachedRewording(cache, asks.reword, None)
-        return make_questions(job, pack, reword), reword.used
+        kept = Rewording(cache, asks.reword, None, context.clock, job.limits.timeout_s)
+        return make_questions(job, pack, kept), NOTHING_USED
     solvers.take_env_file(job, [asks.reword])
     system = load_system(asks.reword, solvers.options_of(context, ()), context.folders, solvers.named_in(job, "reword"))
-    lender = Rewording(asks.reword, system, context.clock, job.limits.timeout_s)
-    reword = CachedRewording(cache, asks.reword, lender, regenerate=wanted.regenerate)
-    with closing(lender), signals_as_stop_request(context.stop, os._exit):
+    reword = Rewording(cache, asks.reword, system, context.clock, job.limits.timeout_s, wanted.regenerate)
+    with closing(system), signals_as_stop_request(context.stop, os._exit):
         return make_questions(job, pack, reword), reword.used
 
 

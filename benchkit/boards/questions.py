@@ -6,7 +6,7 @@ questions can be made again: packs/<pack>/_llm_cache/<64 hex of {system, prompt}
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -17,12 +17,12 @@ from benchkit.basics.errors import EnvironmentFailure, TrialError, Unusable
 from benchkit.basics.fields import Fields
 from benchkit.basics.json_text import canonical, digest, sha256_hex
 from benchkit.basics.texts import CRLF, cases_named, encoding_fault, first_alike, shown_line, unseen_in
-from benchkit.basics.values import JSON, Case, Reply, Request
+from benchkit.basics.values import JSON, Case, Request
 from benchkit.boards.game import GameRules
 from benchkit.boards.job import MOST_COUNT, FromPack, Job
 from benchkit.boards.pack import Pack, Reword
 from benchkit.boards.question_gates import GateFigures, emission_gate, gate_figures
-from benchkit.boards.usage import TokenUse, tokens_of
+from benchkit.boards.usage import NOTHING_USED, tokens_of
 from benchkit.disk.whole_files import read_whole, shown_path, write_whole
 from benchkit.systems.guarding import answered
 from benchkit.tasks.modules import named
@@ -35,25 +35,27 @@ if TYPE_CHECKING:
 MOST_BYTES, MOST_FILE_BYTES = 2**20, 256 * 2**20
 SEED = 1000
 _MEND = "put the file back as it was, or make it again: python3 board.py run JOB --rebuild"
-Ask = Callable[[str], Reply]
 
 
-class CachedRewording:
-    """Prompt -> text, from the folder if it is there. `used` counts the calls that were truly made.
+class Rewording:
+    """Prompt -> text of a system, from the folder where it was asked before. `used` counts the calls that were made.
 
-    `ask` is who answers a prompt that is not there; None: nobody (offline). With `regenerate` everything is asked
-    again, each prompt once, and the answers replaced.
+    The system is opened and warmed at the first call, for a full folder needs no server; None: nobody (offline). With
+    `regenerate` everything is asked again, each prompt once, and the answers replaced.
     """
 
-    def __init__(self, folder: Path, system: str, ask: Ask | None, *, regenerate: bool = False) -> None:
-        self._folder, self._system, self._ask, self._regenerate = folder, system, ask, regenerate
+    def __init__(
+        self, folder: Path, name: str, system: System | None, clock: Clock, timeout_s: float, regenerate: bool = False,
+    ) -> None:
+        self._folder, self._name, self._system, self._regenerate = folder, name, system, regenerate
+        self._clock, self._timeout_s = clock, timeout_s
         self._said: dict[str, str] = {}
-        self.used = TokenUse()
+        self.used = NOTHING_USED
 
     def __call__(self, prompt: str) -> str:
         """The answer to a prompt. Raises EnvironmentFailure if nobody is there to give it, Unusable for a bad file."""
         if prompt not in self._said:
-            path = self._folder / f"{digest({'system': self._system, 'prompt': prompt})}.txt"
+            path = self._folder / f"{digest({'system': self._name, 'prompt': prompt})}.txt"
             if self._regenerate or not path.exists():
                 self._said[prompt] = self._asked(prompt, path)
             else:
@@ -65,44 +67,25 @@ class CachedRewording:
         return self._said[prompt]
 
     def _asked(self, prompt: str, path: Path) -> str:
-        system = shown_line(self._system, 80)
-        if self._ask is None:
-            raise EnvironmentFailure(f"{shown_path(self._folder)} has no answer of {system} to "
+        name = shown_line(self._name, 80)
+        if self._system is None:
+            raise EnvironmentFailure(f"{shown_path(self._folder)} has no answer of {name} to "
                                      f"{shown_line(prompt, 60)!r}; run once without --offline")
-        reply = self._ask(prompt)
-        self.used += tokens_of([reply])
-        try:
-            write_whole(path, [reply.output.encode("utf-8")])
-        except UnicodeEncodeError:
-            raise EnvironmentFailure(f"{system} was to reword the questions, and gave a text with a lone surrogate, "
-                                     "which no file can hold") from None
-        return reply.output
-
-
-class Rewording:
-    """A system asked to reword: opened and warmed at its first call only, for a full cache needs no server."""
-
-    def __init__(self, name: str, system: System, clock: Clock, timeout_s: float) -> None:
-        self._name, self._system, self._clock, self._timeout_s = name, system, clock, timeout_s
-        self._is_ready = False
-
-    def __call__(self, prompt: str) -> Reply:
-        """The reply to one prompt. Raises EnvironmentFailure if there is none."""
-        if not self._is_ready:
+        if not self.used.calls:
             self._system.open()
             self._system.warm()
-            self._is_ready = True
-        request = Request("rewording", 1, 1, SEED, [{"role": "user", "content": prompt}], None,
-                          self._clock.monotonic() + self._timeout_s)
         try:
-            return answered(self._system, request)
+            reply = answered(self._system, Request("rewording", 1, 1, SEED, [{"role": "user", "content": prompt}], None,
+                                                   self._clock.monotonic() + self._timeout_s))
+            self.used += tokens_of([reply])
+            write_whole(path, [reply.output.encode("utf-8")])
         except TrialError as error:
-            raise EnvironmentFailure(f"{shown_line(self._name, 80)} was to reword the questions, and did not answer: "
+            raise EnvironmentFailure(f"{name} was to reword the questions, and did not answer: "
                                      f"{error.message}") from error
-
-    def close(self) -> None:
-        """Let go of the system."""
-        self._system.close()
+        except UnicodeEncodeError:
+            raise EnvironmentFailure(f"{name} was to reword the questions, and gave a text with a lone surrogate, "
+                                     "which no file can hold") from None
+        return reply.output
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +153,6 @@ def line_of(case: Case) -> bytes:
     r"""The line of a case, "\n" included. Raises TypeError or ValueError for what JSON cannot say."""
     return canonical({"id": case.id, "split": case.split, "input": case.input, "expected": case.expected,
                       "tags": list(case.tags), "sha256": case_sha256(case)}).encode("ascii") + b"\n"
-
-
-def write_questions(path: Path, questions: Questions) -> None:
-    """Write cases.jsonl whole. Raises EnvironmentFailure."""
-    write_whole(path, questions.lines)
 
 
 def read_questions(
