@@ -102,8 +102,6 @@ class Rows(Judged):
         told = f"track seen raised KeyError: 'no such colour' (test_boards_evaluation.py, line {line})"
         self.assertEqual((RowError("CheckError", told), {}), (row.error, row.capabilities))
 
-    def test_a_judge_that_gives_no_share_makes_the_cell_incomplete(self) -> None:
-        self.run_robot(ANSWER, ANSWER)
         for value in (1.5, -0.1, float("nan"), None, "1", True):
             with self.subTest(value):
                 error = self.rows(pack_of(replace(SPENT, judge=gives(value))))["toy-1"].error
@@ -148,10 +146,8 @@ class WhatStands(Judged):
         self.run_robot(LOOK, ANSWER, ANSWER)
         self.other = replace(SPENT, judge=lambda case, answer, steps: 0.75, fingerprint="d" * 64)
 
-    def test_with_nothing_to_stand_all_is_judged(self) -> None:
-        self.assertEqual({"spent": 0.75, "seen": 0.2}, self.rows(pack_of(self.other, SEEN))["toy-1"].capabilities)
-
     def test_rows_stand_as_they_were_judged(self) -> None:
+        self.assertEqual({"spent": 0.75, "seen": 0.2}, self.rows(pack_of(self.other, SEEN))["toy-1"].capabilities)
         before = Before(self.before(), keep_what_was_judged)
         row = self.rows(pack_of(self.other, SEEN, HONEST, version="2"), before)["toy-1"]
         self.assertEqual(before.rows[row.cell], row)
@@ -188,24 +184,17 @@ class WhatStands(Judged):
 
 
 class OnTheDisk(Judged):
-    def test_rows_are_read_as_they_were_written(self) -> None:
+    def test_rows_are_read_as_they_were_written_and_the_same_are_not_written_again(self) -> None:
         self.run_robot(LOOK, timed_out(), ANSWER)
         path = self.folder / "eval.jsonl"
+        self.assertEqual({}, read_rows(path))
         rows = self.before()
         keep_rows(path, rows.values())
         self.assertEqual(rows, read_rows(path))
         self.assertEqual(2, len(path.read_bytes().splitlines()))
-
-    def test_the_same_rows_are_not_written_again(self) -> None:
-        self.run_robot(ANSWER, ANSWER)
-        path = self.folder / "eval.jsonl"
-        keep_rows(path, self.rows().values())
         inode = path.stat().st_ino
-        keep_rows(path, self.rows().values())
+        keep_rows(path, rows.values())
         self.assertEqual(inode, path.stat().st_ino)
-
-    def test_without_a_file_there_are_none(self) -> None:
-        self.assertEqual({}, read_rows(self.folder / "eval.jsonl"))
 
     def test_what_is_no_row_is_named_by_its_line_and_field(self) -> None:
         self.run_robot(ANSWER, ANSWER)

@@ -16,18 +16,8 @@ from benchkit.boards.pack import load_pack
 from benchkit.boards.playing import TracedSystem
 from benchkit.boards.solvers import baseline_solver
 from benchkit.boards.usage import bill_of
-from tests.toy_game import (
-    ANSWER,
-    CASES,
-    LONG_LOOK,
-    LOOK,
-    ROBOT,
-    Batch,
-    Robot,
-    first_messages,
-    timed_out,
-    toy_pack,
-)
+from tests import toy_game
+from tests.toy_game import ANSWER, CASES, LONG_LOOK, LOOK, ROBOT, Batch, Robot, timed_out, toy_pack
 
 ROOT = Path(__file__).resolve().parent.parent
 GATED, SINGLE = GameRules("gated"), GameRules("single")
@@ -86,11 +76,9 @@ class TheGame(unittest.TestCase):
         self.assertEqual([step.error for step in game.steps],
                          [None, None, "that costs more than is left", "that is neither"])
 
-    def test_single_is_the_game_of_one_message(self) -> None:
+    def test_single_is_the_game_of_one_message_and_a_job_gives_other_limits(self) -> None:
         game, talks = played([LOOK], SINGLE)
         self.assertEqual((game.answer, game.is_answer, len(game.steps), len(talks)), (LOOK, True, 1, 1))
-
-    def test_a_job_gives_other_limits(self) -> None:
         game, talks = played([LOOK, LOOK], GameRules("gated", budget=0.5, steps=2))
         self.assertIn("0.5 coins, 2 messages", talks[0][0]["content"])
         self.assertEqual((game.cost, game.steps[1].error), (0.0, "that costs more than is left"))
@@ -102,17 +90,12 @@ class TheGame(unittest.TestCase):
         self.assertEqual(first.prompt.ask, short_digest({
             "messages": messages, "schema": {"type": "string"}, "payload": opening.payload, "tools": opening.tools,
             "prices": prices}))
-        others = {
-            "budget": game_of(toy_pack(), CASES[0], GameRules("gated", budget=5)),
-            "steps": game_of(toy_pack(), CASES[0], GameRules("gated", steps=3)),
-            "payload": game_of(toy_pack(payload=lambda case, geometry: {"observations": []}), CASES[0], GATED),
-        }
-        for what, other in others.items():
-            self.assertNotEqual(other.prompt.ask, first.prompt.ask, what)
-
-    def test_in_single_the_ask_is_that_of_any_task(self) -> None:
-        game = game_of(toy_pack(), CASES[0], SINGLE)
-        self.assertEqual(game.prompt.ask, ask_of(game.prompt.messages, {"type": "string"}))
+        for other in (game_of(toy_pack(), CASES[0], GameRules("gated", budget=5)),
+                      game_of(toy_pack(), CASES[0], GameRules("gated", steps=3)),
+                      game_of(toy_pack(payload=lambda case, geometry: {"observations": []}), CASES[0], GATED)):
+            self.assertNotEqual(other.prompt.ask, first.prompt.ask)
+        in_single = game_of(toy_pack(), CASES[0], SINGLE).prompt
+        self.assertEqual(in_single.ask, ask_of(in_single.messages, {"type": "string"}))
 
     def test_a_pack_that_fails_is_one_line_that_names_pack_case_and_function(self) -> None:
         def broken(*_given: object) -> Any:
@@ -128,10 +111,8 @@ class TheGame(unittest.TestCase):
         ):
             with self.subTest(wanted), self.assertRaisesRegex(Unusable, f"^{wanted}"):
                 play(game_of(pack, one, GATED), lambda number, talk: LOOK)
-
-    def test_a_geometry_that_the_pack_has_not_is_refused(self) -> None:
         with self.assertRaisesRegex(Unusable, "cannot be asked in doubled; they can be in single and gated"):
-            game_of(toy_pack(), CASES[0], GameRules("doubled"))
+            game_of(toy_pack(), one, GameRules("doubled"))
 
 
 class ThePlayer(unittest.TestCase):
@@ -163,18 +144,14 @@ class ThePlayer(unittest.TestCase):
                          [("1.1", 1.0, None), ("2.1", 0.0, "that is neither")])
         self.assertEqual(self.trace.of("trial/end"), [{"ended": "answer", "messages": 3, "cost": 1.0}])
 
-    def test_what_is_sent_is_the_conversation_of_the_trace(self) -> None:
-        robot = Robot([LOOK, ANSWER])
+    def test_what_is_sent_is_the_conversation_of_the_trace_each_request_with_the_whole_timeout(self) -> None:
+        robot = Robot([LOOK, LOOK, ANSWER])
         self.ask(robot)
         told = [data["text"] for _step, kind, data in self.trace.events
                 if kind in ("context/system", "context/user", "assistant/message")]
-        self.assertEqual([message["content"] for message in robot.asked[1].messages], told[:-1])
+        self.assertEqual([message["content"] for message in robot.asked[2].messages], told[:-1])
         self.assertEqual([(one.seed, one.trial, one.attempt, one.schema) for one in robot.asked],
-                         [(1002, 2, 3, {"type": "string"})] * 2)
-
-    def test_each_request_has_the_whole_timeout(self) -> None:
-        robot = Robot([LOOK, LOOK, ANSWER])
-        self.ask(robot)
+                         [(1002, 2, 3, {"type": "string"})] * 3)
         first, second, third = (one.deadline for one in robot.asked)
         self.assertEqual(first, 77.0)
         self.assertTrue(160 < second < third)
@@ -186,12 +163,9 @@ class ThePlayer(unittest.TestCase):
         self.assertEqual((reply.usage, reply.timings), (Usage(40, 4), Timings(output_s=0.75)))
         self.assertEqual((reply.latency_s, reply.retries, reply.waited_s), (0.4, 1, 0.5))
 
-    def test_what_one_step_does_not_say_is_unknown_of_the_sum(self) -> None:
         reply = self.ask(Robot([LOOK, Reply(ANSWER, latency_s=1.0)]))
-        self.assertEqual((reply.usage, reply.timings), (Usage(), Timings()))
-
-    def test_a_system_that_does_not_time_itself_is_timed_step_by_step(self) -> None:
-        self.assertEqual(self.ask(Robot([Reply(LOOK), Reply(ANSWER)])).latency_s, 2.0)
+        self.assertEqual((reply.usage, reply.timings), (Usage(), Timings()), "one step does not say")
+        self.assertEqual(self.ask(Robot([Reply(LOOK), Reply(ANSWER)])).latency_s, 2.0, "it does not time itself")
 
     def test_an_error_keeps_all_that_had_come_and_has_the_sums(self) -> None:
         long = "x" * 100_000
@@ -206,9 +180,10 @@ class ThePlayer(unittest.TestCase):
         self.assertEqual((attempt["text"], attempt["error"], attempt["retries"]), (long, "Timeout", 2))
         self.assertEqual(self.trace.of("trial/end"), [{"ended": "error", "messages": 1, "cost": 1.0}])
 
-    def test_an_error_of_the_first_step_is_a_trial_of_no_message(self) -> None:
-        with self.assertRaises(TrialError):
-            self.ask(Robot([timed_out(None)]))
+    def test_an_error_of_the_first_step_is_a_trial_of_no_message_and_still_stops_for_good(self) -> None:
+        with self.assertRaises(TrialError) as raised:
+            self.ask(Robot([TrialError("Unreachable", "nobody there", stops="the server is gone")]))
+        self.assertEqual(raised.exception.stops, "the server is gone")
         self.assertEqual(self.trace.of("trial/end"), [{"ended": "error", "messages": 0, "cost": 0.0}])
         self.assertEqual(self.trace.of("assistant/attempt")[0]["text"], None)
 
@@ -216,12 +191,6 @@ class ThePlayer(unittest.TestCase):
         with self.assertRaises(Interrupted):
             self.ask(Robot([LOOK, Interrupted(2)]))
         self.assertEqual(self.trace.story()[-1], "2 context/user")
-
-    def test_a_stop_for_good_still_says_so(self) -> None:
-        gone = TrialError("Unreachable", "nobody there", stops="the server is gone")
-        with self.assertRaises(TrialError) as raised:
-            self.ask(Robot([gone]))
-        self.assertEqual(raised.exception.stops, "the server is gone")
 
     def test_in_single_a_trial_is_one_request(self) -> None:
         robot = Robot([LOOK])
@@ -246,13 +215,11 @@ class ThePlayer(unittest.TestCase):
 class Baselines(unittest.TestCase):
     def answer(self, function: Any, seed: int = 7) -> Reply:
         solver = baseline_solver(toy_pack(answer=function), "looker", CASES, "gated")
-        return solver.answer(Request("toy-1", 1, 1, seed, first_messages(None, None, None), None, 0.0))
+        return solver.answer(Request("toy-1", 1, 1, seed, toy_game.first_messages(None, None, None), None, 0.0))
 
     def test_a_baseline_is_handed_view_seed_and_conversation(self) -> None:
         reply = self.answer(lambda view, seed, messages: f"{view['geometry']} {seed} {messages[1]['content']}")
         self.assertEqual(reply.output, "gated 7 Which is it?")
-
-    def test_its_settings_are_the_digest_of_its_text(self) -> None:
         self.assertEqual(baseline_solver(toy_pack(), "looker", CASES, "gated").settings(),
                          {"baseline_sha256": "1" * 64})
 
@@ -268,17 +235,13 @@ class Baselines(unittest.TestCase):
                 self.answer(function)
             self.assertEqual(str(raised.exception), wanted)
 
-    def test_an_unknown_one_is_refused_with_the_list(self) -> None:
         with self.assertRaisesRegex(Unusable, "^baselines:guess: pack toys has no such baseline; there are looker$"):
             baseline_solver(toy_pack(), "guess", CASES, "gated")
 
 
 class Sums(unittest.TestCase):
-    def test_seconds_are_rounded_before_they_are_added(self) -> None:
-        bill = bill_of([Reply("", latency_s=0.0000004), Reply("", latency_s=0.0000004)])
-        self.assertEqual(bill.latency_s, 0.0)
-
-    def test_a_step_without_reply_leaves_usage_unknown(self) -> None:
+    def test_seconds_are_rounded_before_they_are_added_and_a_step_without_reply_leaves_usage_unknown(self) -> None:
+        self.assertEqual(bill_of([Reply("", latency_s=0.0000004), Reply("", latency_s=0.0000004)]).latency_s, 0.0)
         failure = Failure(None, 1.0, 1, 0.5)  # type: ignore[arg-type]
         bill = bill_of([Reply("", usage=Usage(1, 2), latency_s=2.0), failure])
         self.assertEqual((bill.usage, bill.latency_s, bill.retries, bill.waited_s), (Usage(), 3.0, 1, 0.5))
