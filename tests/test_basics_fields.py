@@ -10,7 +10,9 @@ from typing import Any
 
 from benchkit.basics import fields as types
 from benchkit.basics import json_text
-from benchkit.basics.fields import Fields
+from benchkit.basics.fields import Fields, differences
+from benchkit.basics.values import JSON
+from benchkit.running.plan import settings_differences
 
 
 class ReadingFields(unittest.TestCase):
@@ -109,6 +111,26 @@ class MeasuringDepth(unittest.TestCase):
             self.assertEqual(value, json_text.parse(json.dumps(value).encode()))
             with self.assertRaisesRegex(ValueError, "nested more than 64 deep"):
                 json_text.parse(json.dumps([value]).encode())
+
+
+class Differences(unittest.TestCase):
+    def test_each_leaf_that_differs_is_told_with_its_place(self) -> None:
+        table: tuple[tuple[JSON, JSON, str], ...] = (
+            ({"a": 1}, {"a": 1}, ""),
+            ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}}, "a.c: 2 -> 3"),
+            ({"a": 1}, {"a": 1.0}, "a: 1 -> 1.0"),
+            ({"a": True}, {"a": 1}, "a: true -> 1"),
+            ({"a": 1, "z": [1]}, {"b": 2, "z": [2]}, "a: 1 -> null; b: null -> 2; z: [1] -> [2]"),
+            ({"a": {"b": 1}}, {"a": None}, 'a: {"b":1} -> null'),
+            ({"a": "\x1b"}, {}, 'a: "\\u001b" -> null'),
+            ({"a": "x" * 200}, {"a": "y"}, 'a: "' + "x" * 76 + '... -> "y"'),
+            (1, 2, ": 1 -> 2"),
+        )
+        for one, other, expected in table:
+            with self.subTest(one=one, other=other):
+                self.assertEqual(expected, "; ".join(
+                    f"{found.place}: {found.one} -> {found.other}" for found in differences(one, other)))
+                self.assertEqual(expected, "; ".join(settings_differences(one, other)))
 
 
 if __name__ == "__main__":

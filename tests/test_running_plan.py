@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
-from benchkit.basics.values import JSON, Cell, Shard, TaskName
+from benchkit.basics.values import Cell, Shard, TaskName
 from benchkit.running import plan as planning
 from benchkit.running.plan import ALL, AllowedChanges, Assignment, RemainingWork, Selection, cells_of, work_left
 from benchkit.trial_log.lines import PlanLine
@@ -201,23 +201,6 @@ class WhatFits(unittest.TestCase):
         lines = complete().add(plan_line(changed="mail-2"), trial_line("mail-2", 1, asked="mail-2!", attempt=2))
         log = self.log(lines)
         self.assertEqual(["mail-2 2"], cells(work_left(log, plan_line(changed="mail-2"), NO_CHANGES, ALL)))
-
-
-class Differences(unittest.TestCase):
-    def test_settings_differ_leaf_by_leaf(self) -> None:
-        table: tuple[tuple[JSON, JSON, tuple[str, ...]], ...] = (
-            ({"a": 1}, {"a": 1}, ()),
-            ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}}, ("a.c: 2 -> 3",)),
-            ({"a": 1}, {"a": 1.0}, ("a: 1 -> 1.0",)),
-            ({"a": True}, {"a": 1}, ("a: true -> 1",)),
-            ({"a": 1}, {}, ("a: 1 -> null",)),
-            ({}, {"z": "x\x1b", "b": [1]}, ("b: null -> [1]", 'z: null -> "x\\u001b"')),
-            ({"a": {"b": 1}}, {"a": 2}, ('a: {"b":1} -> 2',)),
-            ({"a": "x" * 200}, {"a": "y"}, ('a: "' + "x" * 76 + '... -> "y"',)),
-        )
-        for before, now, expected in table:
-            with self.subTest(before=before, now=now):
-                self.assertEqual(expected, planning.settings_differences(before, now))
 
 
 class Naming(unittest.TestCase):

@@ -1,6 +1,7 @@
 """One session: what is asked of whom, what stands in the log in which order, and what is refused before that."""
 from __future__ import annotations
 
+import os
 import signal
 import tempfile
 import unittest
@@ -8,17 +9,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchkit.basics.clock import Budget, StopRequest
+from benchkit.basics.clock import Budget, Clock, StopRequest
+from benchkit.basics.command import Command
 from benchkit.basics.errors import BrokenOff, EnvironmentFailure, Interrupted, KitError, TrialError, Unusable
 from benchkit.basics.values import Cell, Reply, Request
 from benchkit.running.plan import RemainingWork, Selection
-from benchkit.running.session import dry_run_of, record
-from benchkit.running.workload import Ended, Workload
+from benchkit.running.progress import Verdicts
+from benchkit.running.session import dry_run_of, record, record_live
+from benchkit.running.workload import Ended, RunConfig, RunContext, Workload, log_at, workload_of
 from benchkit.systems.system import Loaded
+from benchkit.tasks.task import load_task
 from benchkit.trial_log.lines import Damage, TrialLine
 from benchkit.trial_log.reader import TrialLog, read_log
 from benchkit.trial_log.writer import LogWriter
+from tests.recordings_samples import put_cases, put_task
 from tests.running_samples import ROBOT, Robot, context, kinds, lines_of, order, silent
+from tests.trial_logs import Lines, started
 
 ONCE = "session plan system loaded a1 b1 a2 b2 stop"
 
@@ -34,6 +40,12 @@ class Recording(unittest.TestCase):
     def record(self, wanted: Workload, stop: StopRequest | None = None) -> Ended:
         return record(wanted, self.found(), context(self.said, stop), silent)
 
+    def asks(self, calls: str, robot: Robot, **more: Any) -> Ended:
+        """Record with a robot, which is opened, asked these cells and closed."""
+        ended = self.record(order(self.log, robot, **more))
+        self.assertEqual(["open", "warm", *calls.split(", "), "close"], robot.calls)
+        return ended
+
     def refused(self, wanted: Workload, kind: type[KitError] = Unusable) -> str:
         """The line of the error; the log is as it was."""
         before = self.log.read_bytes()
@@ -45,9 +57,7 @@ class Recording(unittest.TestCase):
 
 class AStart(Recording):
     def test_a_session_is_opened_logged_loaded_run_and_closed_in_this_order(self) -> None:
-        robot = Robot()
-        self.assertEqual(Ended("complete"), self.record(order(self.log, robot)))
-        self.assertEqual(["open", "warm", "a 1", "b 1", "a 2", "b 2", "close"], robot.calls)
+        self.assertEqual(Ended("complete"), self.asks("a 1, b 1, a 2, b 2", Robot()))
         self.assertEqual(ONCE, kinds(self.log))
 
     def test_each_line_says_what_it_is_for(self) -> None:
@@ -91,7 +101,6 @@ class AStart(Recording):
         self.assertIn(f"in use by another run (process {lines_of(self.log)[0]['pid']})", words)
         self.assertEqual(["open", "close"], robot.calls)
 
-
     def test_a_plan_larger_than_a_log_can_hold_is_refused_before_anyone_is_asked(self) -> None:
         for asked, words in (
             (order(self.log, Robot(), trials=10_000_001), "2 cases make 20,000,002 planned trials, more than the 20,0"),
@@ -109,9 +118,7 @@ class AStart(Recording):
 class GoingOn(Recording):
     def test_the_same_order_goes_on_where_the_log_ends(self) -> None:
         self.record(order(self.log, Robot(), selection=Selection(limit=1)))
-        robot = Robot()
-        self.assertEqual(Ended("complete"), self.record(order(self.log, robot)))
-        self.assertEqual(["open", "warm", "b 1", "a 2", "b 2", "close"], robot.calls)
+        self.assertEqual(Ended("complete"), self.asks("b 1, a 2, b 2", Robot()))
         self.assertEqual("session plan system loaded a1 stop session loaded b1 a2 b2 stop", kinds(self.log))
         self.assertEqual([], self.said)
 
@@ -129,9 +136,7 @@ class GoingOn(Recording):
 
     def test_more_trials_and_new_cases_grow_the_plan(self) -> None:
         self.record(order(self.log, Robot()))
-        robot = Robot()
-        self.record(order(self.log, robot, cases=("0", "a", "b"), trials=3))
-        self.assertEqual(["open", "warm", "0 1", "0 2", "0 3", "a 3", "b 3", "close"], robot.calls)
+        self.asks("0 1, 0 2, 0 3, a 3, b 3", Robot(), cases=("0", "a", "b"), trials=3)
         self.assertEqual(ONCE + " session plan loaded 01 02 03 a3 b3 stop", kinds(self.log))
         self.assertEqual([case for case, _ in lines_of(self.log)[10]["cases"]], ["0", "a", "b"])
 
@@ -180,10 +185,8 @@ class Choosing(Recording):
         def answers(request: Request) -> Reply:
             raise TrialError("PromptTooLong" if request.case == "a" else "Timeout", "no")
         self.record(order(self.log, Robot(answers=answers)))
-        robot = Robot()
-        self.assertEqual(Ended("complete", again=(2, 0)),
-                         self.record(order(self.log, robot, selection=Selection(retry_errors=True))))
-        self.assertEqual(["open", "warm", "b 1 again 2", "b 2 again 2", "close"], robot.calls)
+        self.assertEqual(Ended("complete", again=(2, 0)), self.asks(
+            "b 1 again 2, b 2 again 2", Robot(), selection=Selection(retry_errors=True)))
         log = read_log(self.log)
         self.assertEqual([("PromptTooLong", 1), (None, 2)], [
             (log.error_type(cell), log.attempts(cell)) for cell in (Cell(ROBOT, "a", 1), Cell(ROBOT, "b", 1))])
@@ -228,24 +231,18 @@ class WhatChanged(Recording):
         self.assertEqual(["open", "close"], robot.calls)
 
     def test_a_changed_prompt_is_run_again_when_that_is_wished(self) -> None:
-        robot = Robot()
-        self.record(order(self.log, robot, asked={"b": "B?"}, rerun_changed=True))
-        self.assertEqual(["open", "warm", "b 1 again 2", "b 2 again 2", "close"], robot.calls)
+        self.asks("b 1 again 2, b 2 again 2", Robot(), asked={"b": "B?"}, rerun_changed=True)
         self.assertEqual(ONCE + " session plan loaded b1 b2 stop", kinds(self.log))
         self.assertEqual(Ended(None), self.record(order(self.log, Robot(), asked={"b": "B?"})))
 
     def test_changed_settings_are_run_again_when_that_is_wished(self) -> None:
-        robot = Robot(now={"model": "toy", "digest": "d1", "heat": 0.0})
-        self.record(order(self.log, robot, rerun_changed=True))
-        self.assertEqual(["open", "warm", "a 1 again 2", "b 1 again 2", "a 2 again 2", "b 2 again 2", "close"],
-                         robot.calls)
+        self.asks("a 1 again 2, b 1 again 2, a 2 again 2, b 2 again 2",
+                  Robot(now={"model": "toy", "digest": "d1", "heat": 0.0}), rerun_changed=True)
         self.assertEqual(ONCE + " session system loaded a1 b1 a2 b2 stop", kinds(self.log))
 
     def test_a_rerun_that_was_stopped_goes_on_without_being_wished_again(self) -> None:
         self.record(order(self.log, Robot(), asked={"b": "B?"}, rerun_changed=True, selection=Selection(limit=1)))
-        robot = Robot()
-        self.record(order(self.log, robot, asked={"b": "B?"}))
-        self.assertEqual(["open", "warm", "b 2 again 2", "close"], robot.calls)
+        self.asks("b 2 again 2", Robot(), asked={"b": "B?"})
 
     def test_a_case_that_is_gone_a_lower_number_of_trials_another_system_are_refused(self) -> None:
         for wanted, words in (
@@ -331,6 +328,49 @@ class Sidecars(Recording):
         self.assertEqual(["open", "warm", "a 1", "b 1", "a 2", "b 2", "close"], doll.calls)
         plan = read_log(self.log).plan
         self.assertEqual((ROBOT, "toys:doll"), plan and plan.systems)
+
+
+class Live(Recording):
+    """A run with its signals: what a person is told who interrupts it."""
+
+    def live(self, robot: Robot) -> Ended:
+        verdicts = Verdicts(lambda case, output: "pass")
+        return record_live(order(self.log, robot), log_at(self.log), context(self.said), verdicts)
+
+    def test_an_interruption_is_told_with_what_is_kept_and_the_command_to_go_on(self) -> None:
+        def answers(request: Request) -> Reply:
+            os.kill(os.getpid(), signal.SIGINT)
+            return Reply("yes")
+        for robot, code, kept in (
+                (Robot(fails={"open": Interrupted(signal.SIGTERM)}), 143, "SIGTERM; nothing was recorded yet"),
+                (Robot(answers=answers), 130, f"SIGINT; what ended before is in {self.log}")):
+            with self.assertRaises(Interrupted) as caught:
+                self.live(robot)
+            self.assertEqual((code, f"stopped by {kept}; go on with: python3 bench.py --quiet"),
+                             (caught.exception.exit_code, str(caught.exception)))
+            self.assertEqual(code == 130, self.log.exists())
+
+    def test_the_handlers_are_put_back(self) -> None:
+        before = signal.getsignal(signal.SIGINT)
+        self.assertEqual("complete", self.live(Robot()).reason)
+        self.assertIs(before, signal.getsignal(signal.SIGINT))
+
+    def test_a_log_in_which_nothing_is_planned_yet_is_none(self) -> None:
+        self.assertIsNone(log_at(self.log))
+        for data in (b"", b'{"bud', bytes(Lines().begin())):
+            self.log.write_bytes(data)
+            self.assertIsNone(log_at(self.log))
+        self.log.write_bytes(bytes(started()) + b'{"torn')
+        self.assertIsNotNone(log_at(self.log))
+
+    def test_the_budget_counts_from_the_start_of_the_process(self) -> None:
+        put_task(self.log.parent)
+        around = RunContext((self.log.parent,), 7.0, self.said.append, None, Clock(), StopRequest())
+        config = RunConfig("baselines:always", str(put_cases(self.log.parent)), "development", 2, self.log,
+                           Command("bench.py", ()), budget_s=3.0)
+        workload = workload_of(config, load_task("parity_task", around.folders), around, None)
+        self.assertEqual((Budget(7.0, 3.0), ["two", "three"]), (workload.budget, [one.id for one in workload.cases]))
+        self.assertFalse(self.log.exists())
 
 
 if __name__ == "__main__":

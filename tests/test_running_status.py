@@ -9,19 +9,8 @@ from benchkit.basics.errors import Unusable
 from benchkit.running.summary import Status, status_of, status_text
 from benchkit.trial_log.lines import StopLine, SystemLine
 from benchkit.trial_log.reader import TrialLog, read_log
-from tests.trial_logs import (
-    SESSION_B,
-    SETTINGS,
-    STAMP,
-    SYSTEM,
-    Lines,
-    complete,
-    failure,
-    plan_line,
-    started,
-    trial_line,
-    written,
-)
+from tests import trial_logs as samples
+from tests.trial_logs import SYSTEM, Lines, complete, failure, plan_line, started, trial_line
 
 
 class Counting(unittest.TestCase):
@@ -29,12 +18,12 @@ class Counting(unittest.TestCase):
         self.path = Path(self.enterContext(tempfile.TemporaryDirectory())) / "gemma.jsonl"
 
     def log(self, lines: Lines, tail: bytes = b"") -> TrialLog:
-        return read_log(written(self.path, bytes(lines) + tail))
+        return read_log(samples.written(self.path, bytes(lines) + tail))
 
     def test_a_complete_log_has_nothing_left(self) -> None:
         self.assertEqual(Status(
             name="gemma.jsonl", systems=(SYSTEM,), planned=6, outputs=6, errors=(), stale=0, left=0,
-            several_attempts=0, sessions=1, last_session=STAMP, last_stop="complete", damage=0, rounds=2),
+            several_attempts=0, sessions=1, last_session=samples.STAMP, last_stop="complete", damage=0, rounds=2),
             status_of(self.log(complete())))
 
     def test_every_cell_counts_once_by_its_last_attempt(self) -> None:
@@ -52,8 +41,8 @@ class Counting(unittest.TestCase):
 
     def test_one_system_of_several_can_be_looked_at(self) -> None:
         lines = Lines().begin().add(
-            plan_line(systems=(SYSTEM, "toys:doll")), SystemLine(SYSTEM, SETTINGS),
-            SystemLine("toys:doll", SETTINGS), trial_line(), trial_line(system="toys:doll"))
+            plan_line(systems=(SYSTEM, "toys:doll")), SystemLine(SYSTEM, samples.SETTINGS),
+            SystemLine("toys:doll", samples.SETTINGS), trial_line(), trial_line(system="toys:doll"))
         self.assertEqual((12, 10), (status_of(self.log(lines)).planned, status_of(self.log(lines)).left))
         one = status_of(self.log(lines), "toys:doll")
         self.assertEqual((6, 5, ("toys:doll",)), (one.planned, one.left, one.systems))
@@ -66,17 +55,17 @@ class Counting(unittest.TestCase):
 
     def test_it_reads_as_lines_for_a_person(self) -> None:
         lines = started().add(trial_line("mail-1", outcome=failure("Timeout")), trial_line("mail-1", attempt=2))
-        lines.begin(SESSION_B).add(trial_line("mail-2", outcome=failure("Timeout")))
+        lines.begin(samples.SESSION_B).add(trial_line("mail-2", outcome=failure("Timeout")))
         self.assertEqual(
             "gemma.jsonl: 2 of 6 planned trials recorded, 4 left\n"
             "  systems    model_triage:gemma\n"
             "  outputs    1 of 2\n"
             "  errors     1 Timeout (of 2)\n"
-            f"  sessions   2, the last begun {STAMP}; its end: none yet: it runs, or it was killed\n"
+            f"  sessions   2, the last begun {samples.STAMP}; its end: none yet: it runs, or it was killed\n"
             "  attempts   more than one at 1\n"
             "  damage     1: set aside; the trials that stood there run again",
             status_text(status_of(self.log(lines, b"torn\n"))))
-        self.assertIn("its end: budget", status_text(status_of(self.log(lines.add(StopLine("budget", STAMP))))))
+        self.assertIn("its end: budget", status_text(status_of(self.log(lines.add(StopLine("budget", samples.STAMP))))))
         self.assertIn("changed    2: recorded, but", status_text(
             status_of(self.log(complete().add(plan_line(changed="mail-2"))))))
 
