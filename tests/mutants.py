@@ -48,7 +48,7 @@ MUTANTS = (
     Mutant("the checksum is not checked", "benchkit/basics/json_text.py",
            """closing == b',"sum":"' + sha256_hex(body)[:16].encode("ascii") + b'"}'""",
            """closing[:8] == b',"sum":"' and closing[24:] == b'"}'""",
-           ("tests.test_basics_canonical", "tests.test_trial_log_reader.Damaged"), "altered lines"),
+           ("tests.test_basics_json_text", "tests.test_trial_log_reader.Damaged"), "altered lines"),
     Mutant("acknowledged before the sync", APPENDING,
            "        self.write(data)\n        self.sync()\n", "        self.sync()\n        self.write(data)\n",
            ("tests.test_disk_appending", "tests.test_trial_log_writer.FailingDisks"), "power cuts (stand-in)"),
