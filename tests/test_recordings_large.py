@@ -17,11 +17,11 @@ from benchkit.recordings.recording import Recording, recording_bytes, recording_
 from benchkit.recordings.replay import Circumstances, fitted, judge_recording, with_measured_latency
 from benchkit.recordings.run_record import (
     RunRecord,
+    VerdictTally,
     keep_run_record,
     read_run_record,
     run_record_bytes,
     run_record_lines,
-    tally_of,
 )
 from benchkit.tasks.judging import judge
 from benchkit.trial_log.reader import read_log
@@ -104,7 +104,10 @@ class Lines(WithALog):
         self.assertEqual(read, self.record)
 
     def test_writing_counts_what_it_writes(self) -> None:
-        self.assertEqual(self.tally, tally_of(self.record.results))
+        tally = VerdictTally()
+        for result in self.record.results:
+            tally.take(result)
+        self.assertEqual(self.tally, tally)
         self.assertEqual(self.tally.errors, {"BrokenReply": 1, "NotRun": 2, "Timeout": 1})
         self.assertEqual(keep_run_record(self.folder / "run.json", self.record), self.tally)
 
@@ -157,7 +160,8 @@ class Memory(unittest.TestCase):
             for _ in recording_bytes(recording):
                 pass
             keep_run_record(out, judge_recording(recording, task, cases, CIRCUMSTANCES))
-            tally_of(read_run_record(out).results)
+            for result in read_run_record(out).results:
+                VerdictTally().take(result)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return peak

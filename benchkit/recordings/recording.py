@@ -4,7 +4,7 @@ What stands in it follows from the log alone.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,25 +19,10 @@ from benchkit.basics.texts import first_alike, shown_line
 from benchkit.basics.values import JSON, Cell, ErrorFacts, Failure, Outcome, Reply, TaskName
 from benchkit.disk.file_kinds import FileKind, refuse_another_kind
 from benchkit.disk.whole_files import read_json, refuse_other, same_bytes, write_whole
+from benchkit.trial_log import schema
 from benchkit.trial_log.lines import PlanLine
-from benchkit.trial_log.reader import SessionSummary, TrialLog
-from benchkit.trial_log.schema import (
-    ERROR_FIELDS,
-    NULL,
-    RECORDED_REPLY,
-    RECORDING,
-    SESSION_FIELDS,
-    TASK,
-    TRIAL_FIELDS,
-    TRIAL_NUMBER,
-    Field,
-    FieldTable,
-    check_seed,
-    error_in,
-    fields_in,
-    inner,
-    list_of,
-)
+from benchkit.trial_log.reader import TrialLog
+from benchkit.trial_log.schema import Field, FieldTable, fields_in, inner, list_of
 
 RECORDING_VERSION = 2
 """Version 1 said the same, indented, a value a line; it is read as this one is."""
@@ -114,8 +99,6 @@ def not_run(trial: int, seed: int, message: str) -> RecordedTrial:
     return RecordedTrial(trial, seed, None, Failure(ErrorFacts("NotRun", message)), 0, False)
 
 
-# ------------------------------------------------------------------------------------------- from a log
-
 REQUEST_CHANGED, LINE_DAMAGED = "its request has changed", "its line is damaged"
 LOG_ENDS = "the log ends here"
 STOPPED = {
@@ -158,55 +141,44 @@ def session_facts(log: TrialLog, system: str | None = None) -> tuple[SessionFact
     """What is known of each session, in order; in a log of several systems, of those that `system` answered in."""
     sessions = log.begun()
     own = [one for one in sessions if system in one.systems] if len(log.planned().systems) > 1 else []
-    return tuple(_session_of(session) for session in own or sessions)
-
-
-def _session_of(session: SessionSummary) -> SessionFacts:
-    line, loaded = session.line, session.loaded
-    return SessionFacts(
-        line.started_at, line.hardware, line.environment, line.timeout_s, line.budget_s,
-        None if loaded is None else loaded.load_s, None if session.stop is None else session.stop.reason,
-        None if loaded is None else loaded.context_length)
+    return tuple(SessionFacts(
+        one.line.started_at, one.line.hardware, one.line.environment, one.line.timeout_s, one.line.budget_s,
+        one.loaded.load_s if one.loaded else None, one.stop.reason if one.stop else None,
+        one.loaded.context_length if one.loaded else None) for one in own or sessions)
 
 
 def _cases_of(log: TrialLog, plan: PlanLine, system: str) -> tuple[RecordedCase, ...]:
-    furthest, begun = _furthest(log), _begun(log, plan, system)
-    is_held = len(plan.cases) * plan.trials <= MOST_HELD
-    made = (_trials_of(log, plan, Cell(system, case.id, 1), furthest) for case in plan.cases)
-    return tuple(RecordedCase(case.id, case.ask, tuple(trials) if is_held else trials, begun.get(case.id, begun[None]))
-                 for case, trials in zip(plan.cases, made, strict=True))
-
-
-def _begun(log: TrialLog, plan: PlanLine, system: str) -> dict[str | None, int]:
-    """By case, up to which trial it has an attempt; None: up to which trial a line of any case may be damaged."""
-    damaged = (_furthest(log) + 1) // (len(plan.cases) * len(plan.systems)) + 1 if log.named or log.harmless else 0
-    begun: dict[str | None, int] = {None: damaged}
+    """The cases in order; up to the last trial that has an attempt, or whose line may be damaged, each is begun."""
+    furthest = _furthest(log)
+    damaged = (furthest + 1) // (len(plan.cases) * len(plan.systems)) + 1 if log.named or log.harmless else 0
+    begun: dict[str, int] = {}
     for _position, cell in log.attempted():
         if cell.system == system:
             begun[cell.case] = max(begun.get(cell.case, damaged), cell.trial)
-    return begun
+
+    def trials_of(case: str) -> OnDemand[RecordedTrial]:
+        return OnDemand(plan.trials, lambda start, stop: (
+            _trial_at(log, Cell(system, case, number), furthest) for number in range(start + 1, stop + 1)))
+
+    is_held = len(plan.cases) * plan.trials <= MOST_HELD
+    return tuple(
+        RecordedCase(case.id, case.ask, tuple(trials_of(case.id)) if is_held else trials_of(case.id),
+                     begun.get(case.id, damaged))
+        for case in plan.cases)
 
 
-def _trials_of(log: TrialLog, plan: PlanLine, first: Cell, furthest: int) -> Sequence[RecordedTrial]:
-    """The trials of one case, read from the log when they are taken."""
-    def read(start: int, stop: int) -> Iterator[RecordedTrial]:
-        for number in range(start + 1, stop + 1):
-            cell = Cell(first.system, first.case, number)
-            found = log.recorded(cell)
-            if found is None:
-                yield not_run(cell.trial, cell.seed, f"not run: {_reason(log, cell, furthest)}")
-            else:
-                line, facts = found
-                yield RecordedTrial(cell.trial, cell.seed, line.request, line.outcome, line.attempt, facts.is_cold,
-                                    line.slept_s)
-
-    return OnDemand(plan.trials, read)
+def _trial_at(log: TrialLog, cell: Cell, furthest: int) -> RecordedTrial:
+    found = log.recorded(cell)
+    if found is None:
+        return not_run(cell.trial, cell.seed, f"not run: {_reason(log, cell, furthest)}")
+    line, facts = found
+    return RecordedTrial(
+        cell.trial, cell.seed, line.request, line.outcome, line.attempt, facts.is_cold, line.slept_s)
 
 
 def _furthest(log: TrialLog) -> int:
     """The furthest position in the order of running that a damaged log records; -1 where nothing is damaged."""
-    is_damaged = log.named or log.harmless
-    return max(session.furthest for session in log.sessions) if is_damaged else -1
+    return max(session.furthest for session in log.sessions) if log.named or log.harmless else -1
 
 
 def why_not_run(log: TrialLog, cell: Cell) -> str:
@@ -224,8 +196,6 @@ def _reason(log: TrialLog, cell: Cell, furthest: int) -> str:
     return LOG_ENDS if stop is None else STOPPED.get(stop.reason, LOG_ENDS)
 
 
-# ------------------------------------------------------------------------------------------- fields
-
 def _recorded_trial(
     trial: int, seed: int, request: str, attempts: int, retries: int, cold: bool, recorded_latency_s: float | None,
     slept_s: float | None = None, error: ErrorFacts | None = None, **answer: Any,
@@ -235,30 +205,31 @@ def _recorded_trial(
     return RecordedTrial(trial, seed, request, outcome, attempts, cold, slept_s)
 
 
-def _check_trial(trial: RecordedTrial, place: str) -> None:
-    check_seed(trial.trial, trial.seed, place)
+def _recorded(make: Callable[..., RecordedTrial], listed: Iterable[Field]) -> FieldTable[RecordedTrial]:
+    return FieldTable(make, listed, at=_AT, rule=lambda trial, place: schema.check_seed(trial.trial, trial.seed, place))
 
 
 _AT = {"recorded_latency_s": "outcome.latency_s", **{name: f"outcome.{name}" for name in (
     "error", "retries", "usage", "timings", "finish", "output", "reasoning")}}
-_REPLY = FieldTable(_recorded_trial, RECORDED_REPLY, at=_AT, rule=_check_trial)
-_FAILURE = FieldTable(_recorded_trial, fields_in(
-    TRIAL_FIELDS, RECORDING, ("finish", "output", "reasoning"), error=error_in(RECORDED_ERRORS), usage=NULL,
-    timings=NULL), at=_AT, rule=_check_trial)
-_NOT_RUN = FieldTable(
+_REPLY = _recorded(_recorded_trial, schema.RECORDED_REPLY)
+_FAILURE = _recorded(_recorded_trial, fields_in(
+    schema.TRIAL_FIELDS, schema.RECORDING, ("finish", "output", "reasoning"),
+    error=schema.error_in(RECORDED_ERRORS), usage=schema.NULL, timings=schema.NULL))
+_NOT_RUN = _recorded(
     lambda trial, seed, error: not_run(trial, seed, error.message),
-    fields_in((one for one in TRIAL_FIELDS if one.name in ("trial", "seed", "error")), RECORDING,
-              error=inner(FieldTable(ErrorFacts, ERROR_FIELDS[:2]))), at=_AT, rule=_check_trial)
-SESSIONS = list_of(FieldTable(SessionFacts, fields_in(SESSION_FIELDS, RECORDING)), "a list of at least one", bool)
+    fields_in((one for one in schema.TRIAL_FIELDS if one.name in ("trial", "seed", "error")), schema.RECORDING,
+              error=inner(FieldTable(ErrorFacts, schema.ERROR_FIELDS[:2]))))
 HEAD_FIELDS = (
     Field("kit", types.TEXT, "the version of the kit that planned the run"),
-    Field("task", inner(TASK), "the task: `module`, `name`, `version`"),
+    Field("task", inner(schema.TASK), "the task: `module`, `name`, `version`"),
     Field("split", types.TEXT, "the split of the cases"),
     Field("system", types.TEXT, "who was asked"),
     Field("settings", types.OBJECT, "all that determines a request besides messages, schema and seed"),
-    Field("trials", TRIAL_NUMBER, "how often each case is tried"),
+    Field("trials", schema.TRIAL_NUMBER, "how often each case is tried"),
 )
-SESSIONS_FIELD = Field("sessions", SESSIONS, "when, where and how it was recorded, a line a session")
+SESSIONS_FIELD = Field(
+    "sessions", list_of(FieldTable(SessionFacts, fields_in(schema.SESSION_FIELDS, schema.RECORDING)),
+                        "a list of at least one", bool), "when, where and how it was recorded, a line a session")
 _HEAD = FieldTable(lambda **head: Recording(cases=(), **head), (*HEAD_FIELDS, SESSIONS_FIELD), is_exact=False)
 
 
@@ -270,25 +241,19 @@ def check_unique(ids: Sequence[str], place: str) -> None:
         raise ValueError(f"{place}[{number}].id is the same as {place}[{first}].id{but_for}")
 
 
-# ------------------------------------------------------------------------------------------- the file
-
 def recording_bytes(recording: Recording) -> Iterator[bytes]:
     """The file: a field, a session and a trial a line, ASCII; equal for equal recordings, anywhere."""
+    def pieces_of(case: RecordedCase) -> Iterator[str]:
+        yield f'{{"id": {text_of(case.id)}, "ask": {text_of(case.ask)}, "trials": '
+        yield from lines_of_list((on_one_line(_table_of(trial).fields_of(trial)) for trial in case.trials), 2)
+        yield "}"
+
     head = {"recording": RECORDING_VERSION, **_HEAD.fields_of(recording)}
-    cases = pieces_of_list(map(_case_pieces, recording.cases), 1)
-    return pieces_of_file([*head.items(), ("cases", cases)])
+    return pieces_of_file([*head.items(), ("cases", pieces_of_list(map(pieces_of, recording.cases), 1))])
 
 
-def _case_pieces(case: RecordedCase) -> Iterator[str]:
-    yield f'{{"id": {text_of(case.id)}, "ask": {text_of(case.ask)}, "trials": '
-    yield from lines_of_list(map(_trial_text, case.trials), 2)
-    yield "}"
-
-
-def _trial_text(trial: RecordedTrial) -> str:
-    if isinstance(trial.outcome, Reply):
-        return on_one_line(_REPLY.fields_of(trial))
-    return on_one_line((_FAILURE if trial.is_run else _NOT_RUN).fields_of(trial))
+def _table_of(trial: RecordedTrial) -> FieldTable[RecordedTrial]:
+    return _REPLY if isinstance(trial.outcome, Reply) else _FAILURE if trial.is_run else _NOT_RUN
 
 
 def keep_recording(path: Path, recording: Recording) -> bool:
@@ -331,16 +296,13 @@ def recording_of_fields(fields: Fields) -> Recording:
 
 def _case_of(fields: Fields, trials: int) -> RecordedCase:
     fields.has_exactly(("id", "ask", "trials"))
-    place = fields.at("trials")
-    found = tuple(_trial_of(value, f"{place}[{at}]") for at, value in enumerate(fields.sequence("trials")))
+    place, found = fields.at("trials"), []
+    for at, value in enumerate(fields.sequence("trials")):
+        table = _REPLY
+        if isinstance(value, dict) and "error" in value:
+            error = value["error"]
+            table = _NOT_RUN if isinstance(error, dict) and error.get("type") == "NotRun" else _FAILURE
+        found.append(table.value_of(value, f"{place}[{at}]"))
     if len(found) != trials or any(trial.trial != number for number, trial in enumerate(found, 1)):
         raise ValueError(f"{place} is not the trials 1 to {trials}, each once and in order")
-    return RecordedCase(fields.text("id"), fields.hex_digits("ask", 16), found)
-
-
-def _trial_of(value: JSON, place: str) -> RecordedTrial:
-    if not isinstance(value, dict) or "error" not in value:
-        return _REPLY.value_of(value, place)
-    error = value["error"]
-    is_run = not isinstance(error, dict) or error.get("type") != "NotRun"
-    return (_FAILURE if is_run else _NOT_RUN).value_of(value, place)
+    return RecordedCase(fields.text("id"), fields.hex_digits("ask", 16), tuple(found))

@@ -9,19 +9,11 @@ from benchkit.basics.clock import Clock
 from benchkit.basics.command import shell_word
 from benchkit.basics.errors import Unusable
 from benchkit.basics.on_demand import OnDemand
-from benchkit.basics.texts import cases_named, count_of, shown_line
+from benchkit.basics.texts import are, cases_named, count_of, shown_line
 from benchkit.basics.values import JSON, Case, Reply
 from benchkit.disk.file_kinds import FileKind, beginning, kind_in
 from benchkit.disk.machine import environment
-from benchkit.recordings.recording import (
-    MOST_HELD,
-    RecordedCase,
-    RecordedTrial,
-    Recording,
-    log_beside,
-    read_recording,
-    recording_of,
-)
+from benchkit.recordings.recording import MOST_HELD, RecordedTrial, Recording, log_beside, read_recording, recording_of
 from benchkit.recordings.run_record import Judge, JudgedCase, Result, RunRecord
 from benchkit.tasks.judging import Judgement, judge
 from benchkit.tasks.task import Task, case_sha256, prompt_of
@@ -69,7 +61,8 @@ def judge_recording(
         recording.kit, recording.task, Judge(task.name, task.version, task.source_sha256), recording.split,
         recording.system, recording.settings, recording.trials, circumstances.started_at,
         circumstances.environment, recording.sessions,
-        tuple(_judged_case(recorded, by_id[recorded.id]) for recorded in recording.cases),
+        tuple(JudgedCase(one.id, one.ask, case_sha256(case), case.input, case.expected, case.tags)
+              for one in recording.cases for case in (by_id[one.id],)),
         tuple(read(0, size)) if size <= MOST_HELD else OnDemand(size, read),
         [recording.trials if case.begun is None else min(case.begun, recording.trials) for case in recording.cases])
 
@@ -84,31 +77,24 @@ def with_measured_latency(record: RunRecord) -> RunRecord:
     return replace(record, results=tuple(read(0, size)) if size <= MOST_HELD else OnDemand(size, read))
 
 
-def _judged_case(recorded: RecordedCase, case: Case) -> JudgedCase:
-    return JudgedCase(case.id, recorded.ask, case_sha256(case), case.input, case.expected, case.tags)
-
-
 def _results(trials: Iterable[RecordedTrial], case: Case, task: Task) -> Iterator[Result]:
     judged: dict[str, Judgement] = {}
     for trial in trials:
         outcome = trial.outcome
+        finish = output = reasoning = None
         if isinstance(outcome, Reply):
-            if outcome.output not in judged:
+            finish, output, reasoning = outcome.finish, outcome.output, outcome.reasoning
+            if output not in judged:
                 if len(judged) == MOST_REMEMBERED:
                     judged.clear()
-                judged[outcome.output] = judge(task, case, outcome.output)
-            yield _result(case.id, trial, judged[outcome.output], outcome)
+                judged[output] = judge(task, case, output)
+            found = judged[output]
         else:
-            yield _result(case.id, trial, Judgement("incomplete", None, None, outcome.error), None)
-
-
-def _result(case: str, trial: RecordedTrial, judgement: Judgement, reply: Reply | None) -> Result:
-    finish, output, reasoning = (reply.finish, reply.output, reply.reasoning) if reply else (None, None, None)
-    outcome = trial.outcome
-    return Result(
-        case, trial.trial, trial.seed, judgement.verdict, judgement.checks, judgement.explain, judgement.error,
-        trial.attempts, outcome.retries, trial.cold, None, outcome.latency_s, outcome.usage, outcome.timings,
-        finish, output, reasoning, trial.slept_s)
+            found = Judgement("incomplete", None, None, outcome.error)
+        yield Result(
+            case.id, trial.trial, trial.seed, found.verdict, found.checks, found.explain, found.error, trial.attempts,
+            outcome.retries, trial.cold, None, outcome.latency_s, outcome.usage, outcome.timings, finish, output,
+            reasoning, trial.slept_s)
 
 
 REPLAY = "replay:"
@@ -161,46 +147,30 @@ def fitted(
     those that the recording tells. Raises Unusable by name for missing cases,
     another split, more trials than recorded, and cases whose `ask` differs.
     """
-    _check_split(recording, place, cases)
-    _check_cases(recording, place, cases, record)
-    _check_asks(recording, place, task, cases, record)
+    if any(case.split != recording.split for case in cases):
+        raise Unusable(f"{place}: it is a recording of the split {shown_line(recording.split, 60)}, not "
+                       f"{shown_line(cases[0].split, 60)}; give --split {shown_line(recording.split, 60)}")
+    # the modules are named, for a log does not have them imported
+    bench = (f"python3 bench.py --task {shell_word(recording.task.module)} --system {shell_word(recording.system)} "
+             f"--log {log_beside(Path(place))}{record}")
+    asks, wanted = {case.id: case.ask for case in recording.cases}, {case.id for case in cases}
+    missing = [case.id for case in cases if case.id not in asks]
+    if missing:
+        raise Unusable(f"{place}: it has no {cases_named(missing)}; record what is missing: {bench}, or give the cases "
+                       "it was recorded with")
+    gone = [case.id for case in recording.cases if case.id not in wanted]
+    if gone:
+        raise Unusable(f"{place}: {cases_named(gone)} of it {are(len(gone))} not among the cases any more; give the "
+                       "cases it was recorded with")
+    changed = [case.id for case in cases if prompt_of(task, case).ask != asks[case.id]]
+    if changed:
+        raise Unusable(f"{place}: the prompt or schema of {cases_named(changed)} has changed since it was recorded; "
+                       f"put it back, or record again: {bench} --changed rerun")
     if trials is None or trials == recording.trials:
         return recording
     if trials > recording.trials:
         raise Unusable(f"{place}: it holds {count_of(recording.trials, 'trial')} of every case, not {trials}; "
                        f"give --trials {recording.trials} or fewer, or record more: "
-                       f"{_bench(recording, place, record)} --trials {trials}")
+                       f"{bench} --trials {trials}")
     return replace(recording, trials=trials, cases=tuple(
         replace(case, trials=case.trials[:trials]) for case in recording.cases))
-
-
-def _check_split(recording: Recording, place: str, cases: Sequence[Case]) -> None:
-    if any(case.split != recording.split for case in cases):
-        raise Unusable(f"{place}: it is a recording of the split {shown_line(recording.split, 60)}, not "
-                       f"{shown_line(cases[0].split, 60)}; give --split {shown_line(recording.split, 60)}")
-
-
-def _check_cases(recording: Recording, place: str, cases: Sequence[Case], record: str) -> None:
-    recorded, wanted = {case.id for case in recording.cases}, {case.id for case in cases}
-    missing = [case.id for case in cases if case.id not in recorded]
-    if missing:
-        raise Unusable(f"{place}: it has no {cases_named(missing)}; record what is missing: "
-                       f"{_bench(recording, place, record)}, or give the cases it was recorded with")
-    gone = [case.id for case in recording.cases if case.id not in wanted]
-    if gone:
-        raise Unusable(f"{place}: {cases_named(gone)} of it {'is' if len(gone) == 1 else 'are'} not among the cases "
-                       "any more; give the cases it was recorded with")
-
-
-def _check_asks(recording: Recording, place: str, task: Task, cases: Sequence[Case], record: str) -> None:
-    asks = {case.id: case.ask for case in recording.cases}
-    changed = [case.id for case in cases if prompt_of(task, case).ask != asks[case.id]]
-    if changed:
-        raise Unusable(f"{place}: the prompt or schema of {cases_named(changed)} has changed since it was recorded; "
-                       f"put it back, or record again: {_bench(recording, place, record)} --changed rerun")
-
-
-def _bench(recording: Recording, place: str, record: str) -> str:
-    """The command that records more; it names the modules, for a log does not have them imported."""
-    task, system = shell_word(recording.task.module), shell_word(recording.system)
-    return f"python3 bench.py --task {task} --system {system} --log {log_beside(Path(place))}{record}"

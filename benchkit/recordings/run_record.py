@@ -5,8 +5,9 @@ Lines are read as the results are taken: what is wrong with one is said when its
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from benchkit.basics import fields as types
@@ -86,47 +87,31 @@ class Totals:
     incomplete: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class VerdictTally:
-    """The totals of some results, and how many of the incomplete ones ended in each type of error.
+    """The verdicts of results, counted as they pass by.
 
-    `check_error` is the message of the first one that the task's check could not judge.
+    `errors` is how many of the incomplete ones ended in each type of error, `check_error` the message of the first one
+    that the task's check could not judge.
     """
 
-    totals: Totals
-    errors: Mapping[str, int]
-    check_error: str | None
-
-
-class Counting:
-    """Counts results as they pass by."""
-
-    def __init__(self) -> None:
-        self._verdicts: Counter[str] = Counter()
-        self._errors: Counter[str] = Counter()
-        self._check_error: str | None = None
+    verdicts: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
+    check_error: str | None = None
 
     def take(self, result: Result) -> None:
         """Count one more."""
-        self._verdicts[result.verdict] += 1
+        self.verdicts[result.verdict] += 1
         if result.error is not None:
-            self._errors[result.error.type] += 1
+            self.errors[result.error.type] += 1
             if result.error.type == "CheckError":
-                self._check_error = self._check_error or result.error.message
+                self.check_error = self.check_error or result.error.message
 
     @property
-    def tally(self) -> VerdictTally:
-        """What was counted so far."""
-        counts = [self._verdicts[name] for name in VERDICTS]
-        return VerdictTally(Totals(sum(counts), *counts), dict(sorted(self._errors.items())), self._check_error)
-
-
-def tally_of(results: Iterable[Result]) -> VerdictTally:
-    """All results, counted."""
-    counting = Counting()
-    for result in results:
-        counting.take(result)
-    return counting.tally
+    def totals(self) -> Totals:
+        """What became of all that were taken."""
+        counts = [self.verdicts[name] for name in VERDICTS]
+        return Totals(sum(counts), *counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +140,15 @@ class RunRecord:
     @property
     def totals(self) -> Totals:
         """The verdicts, counted."""
-        return tally_of(self.results).totals
+        tally = VerdictTally()
+        for result in self.results:
+            tally.take(result)
+        return tally.totals
 
     def results_of(self, place: int) -> Sequence[Result]:
         """The trials of the case at a place, in order."""
         return self.results[place * self.trials:(place + 1) * self.trials]
 
-
-# ---------------------------------------------------------------------------------------------- fields
 
 RUN_RECORD_VERSION = 2
 """Version 1 said the same, indented, a value a line; it is read as this one is."""
@@ -208,12 +194,9 @@ _HEAD = FieldTable(lambda **head: RunRecord(results=(), **head), RECORD_FIELDS, 
 _RESULT = FieldTable(Result, RESULT, rule=_check_result)
 
 
-def totals_fields(totals: Totals) -> dict[str, JSON]:
-    """The wire form of totals."""
+def _totals_fields(totals: Totals) -> dict[str, JSON]:
     return {"planned": totals.planned, "pass": totals.passed, "fail": totals.failed, "incomplete": totals.incomplete}
 
-
-# ---------------------------------------------------------------------------------------------- writing
 
 def keep_run_record(path: Path, record: RunRecord) -> VerdictTally:
     """Write the file, whole or not at all, in the layout that its name asks for; the results are taken once.
@@ -221,25 +204,23 @@ def keep_run_record(path: Path, record: RunRecord) -> VerdictTally:
     Gives what they come to. Raises Unusable where another file stands that is no run record.
     """
     refuse_other(path, "run_record")
-    counting = Counting()
-    write_whole(path, run_record_lines(record, counting) if path.suffix == LINES
-                else run_record_bytes(record, counting))
-    return counting.tally
+    tally = VerdictTally()
+    write_whole(path, (run_record_lines if path.suffix == LINES else run_record_bytes)(record, tally))
+    return tally
 
 
-def run_record_bytes(record: RunRecord, counting: Counting | None = None) -> Iterator[bytes]:
+def run_record_bytes(record: RunRecord, tally: VerdictTally | None = None) -> Iterator[bytes]:
     """The file: a field, a session, a case and a result a line, ASCII; equal for equal records, anywhere."""
-    counting = counting or Counting()
-    results = lines_of_list(_result_texts(record, counting), 1)
+    tally = tally or VerdictTally()
+    results = lines_of_list(_result_texts(record, tally), 1)
     # the totals are known when the results are written
-    totals = (on_one_line(totals_fields(one.tally.totals)) for one in (counting,))
+    totals = (on_one_line(_totals_fields(one.totals)) for one in (tally,))
     return pieces_of_file([*_head(record).items(), ("results", results), ("totals", totals)])
 
 
-def run_record_lines(record: RunRecord, counting: Counting | None = None) -> Iterator[bytes]:
+def run_record_lines(record: RunRecord, tally: VerdictTally | None = None) -> Iterator[bytes]:
     """The file, line by line: the head, then the results; ASCII, equal for equal records, anywhere."""
-    yield f"{on_one_line(_head(record))}\n".encode("ascii")
-    for text in _result_texts(record, counting or Counting()):
+    for text in chain([on_one_line(_head(record))], _result_texts(record, tally or VerdictTally())):
         yield f"{text}\n".encode("ascii")
 
 
@@ -247,13 +228,11 @@ def _head(record: RunRecord) -> dict[str, JSON]:
     return {"run_record": RUN_RECORD_VERSION, **_HEAD.fields_of(record)}
 
 
-def _result_texts(record: RunRecord, counting: Counting) -> Iterator[str]:
+def _result_texts(record: RunRecord, tally: VerdictTally) -> Iterator[str]:
     for result in record.results:
-        counting.take(result)
+        tally.take(result)
         yield on_one_line(_RESULT.fields_of(result))
 
-
-# ---------------------------------------------------------------------------------------------- reading
 
 def read_run_record(path: Path) -> RunRecord:
     """The run record in a file. Raises Unusable with file and field for anything else.
@@ -275,35 +254,37 @@ def _unusable(path: Path, error: ValueError) -> Unusable:
 def run_record_of_fields(fields: Fields) -> RunRecord:
     """A run record from its wire form; ValueError names the field."""
     head = _head_of(fields, ("results", "totals"))
-    record = replace(head, results=tuple(_results_of(fields, _Grid(head))))
-    _check_totals(record.totals, fields.inner("totals"))
+    values, size = fields.sequence("results"), len(head.cases) * head.trials
+    record = replace(head, results=tuple(
+        _result_at(place, value, f"results[{place}]", head) for place, value in enumerate(values[:size])))
+    _check_size(head, len(values))
+    totals = fields.inner("totals")
+    for name, count in _totals_fields(record.totals).items():
+        if totals.integer(name) != count:
+            raise totals.wrong(name, f"the {count} that the results add up to")
+    totals.has_exactly(("planned", *VERDICTS))
     return record
 
 
 def _of_lines(file: LineFile) -> RunRecord:
-    if not file.size:
-        raise ValueError("it has no line that is whole")
-    head = _head_of(Fields(_line_of(next(file.lines(0, 1)), 1)), ())
-    grid = _Grid(head)
-    grid.check_size(file.size - 1, file.is_torn)
+    def line_of(line: bytes, number: int) -> JSON:
+        try:
+            return json_text.parse(line)
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from None
 
     def read(start: int, stop: int) -> Iterator[Result]:
         for place, line in enumerate(file.lines(start + 1, stop + 1), start):
             try:
-                result = _RESULT.value_of(_line_of(line, place + 2), f"line {place + 2}")
-                grid.check(result, place, f"line {place + 2}")
+                yield _result_at(place, line_of(line, place + 2), f"line {place + 2}", head)
             except ValueError as error:
                 raise _unusable(file.path, error) from None
-            yield result
 
-    return replace(head, results=OnDemand(grid.size, read))
-
-
-def _line_of(line: bytes, number: int) -> JSON:
-    try:
-        return json_text.parse(line)
-    except ValueError as error:
-        raise ValueError(f"line {number}: {error}") from None
+    if not file.size:
+        raise ValueError("it has no line that is whole")
+    head = _head_of(Fields(line_of(next(file.lines(0, 1)), 1)), ())
+    _check_size(head, file.size - 1, file.is_torn)
+    return replace(head, results=OnDemand(file.size - 1, read))
 
 
 def _head_of(fields: Fields, others: tuple[str, ...]) -> RunRecord:
@@ -315,40 +296,20 @@ def _head_of(fields: Fields, others: tuple[str, ...]) -> RunRecord:
     return head
 
 
-def _results_of(fields: Fields, grid: _Grid) -> Iterator[Result]:
-    values = fields.sequence("results")
-    for place, value in enumerate(values[:grid.size]):
-        result = _RESULT.value_of(value, f"results[{place}]")
-        grid.check(result, place, f"results[{place}]")
-        yield result
-    grid.check_size(len(values))
+def _result_at(place: int, value: JSON, where: str, head: RunRecord) -> Result:
+    """The result at a place; ValueError if another trial belongs there: cases in order, trials ascending."""
+    result = _RESULT.value_of(value, where)
+    case, trial = divmod(place, head.trials)
+    if result.case != head.cases[case].id or result.trial != trial + 1:
+        raise ValueError(f"{where} is not trial {trial + 1} of case {head.cases[case].id}: every planned trial stands "
+                         "once, cases in order and trials ascending")
+    return result
 
 
-class _Grid:
-    """Which trial stands at which place: cases in order, trials ascending, every planned one once."""
-
-    def __init__(self, head: RunRecord) -> None:
-        self._cases, self._trials = [case.id for case in head.cases], head.trials
-        self.size = len(self._cases) * self._trials
-
-    def check(self, result: Result, place: int, where: str) -> None:
-        """Raise ValueError if another trial belongs to this place, which is one of the grid."""
-        case, trial = divmod(place, self._trials)
-        if result.case != self._cases[case] or result.trial != trial + 1:
-            raise ValueError(f"{where} is not trial {trial + 1} of case {self._cases[case]}: every planned trial "
-                             "stands once, cases in order and trials ascending")
-
-    def check_size(self, results: int, is_torn: bool = False) -> None:
-        """Raise ValueError unless there are as many results as planned trials."""
-        if results != self.size or is_torn:
-            torn = " and a part of one" if is_torn else ""
-            raise ValueError(f"results holds {count_of(results, 'trial')}{torn}, but "
-                             f"{count_of(len(self._cases), 'case')} x {count_of(self._trials, 'trial')} are "
-                             f"{self.size}")
-
-
-def _check_totals(totals: Totals, fields: Fields) -> None:
-    for name, count in totals_fields(totals).items():
-        if fields.integer(name) != count:
-            raise fields.wrong(name, f"the {count} that the results add up to")
-    fields.has_exactly(("planned", *VERDICTS))
+def _check_size(head: RunRecord, results: int, is_torn: bool = False) -> None:
+    """Raise ValueError unless there are as many results as planned trials."""
+    size = len(head.cases) * head.trials
+    if results != size or is_torn:
+        torn = " and a part of one" if is_torn else ""
+        raise ValueError(f"results holds {count_of(results, 'trial')}{torn}, but {count_of(len(head.cases), 'case')} x "
+                         f"{count_of(head.trials, 'trial')} are {size}")

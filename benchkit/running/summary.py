@@ -105,7 +105,7 @@ def dry_run_text(log: Path, remaining: RemainingWork) -> str:
 def run_text(record: RunRecord, tally: VerdictTally, out: Path, report: Command) -> str:
     """What became of the trials of a run record, where it is written, and the command to go on."""
     totals, errors = tally.totals, tally.errors
-    reasons = f" ({', '.join(f'{name} {count}' for name, count in errors.items())})" if errors else ""
+    reasons = f" ({', '.join(f'{name} {count}' for name, count in sorted(errors.items()))})" if errors else ""
     not_judged = () if tally.check_error is None else (f"  not judged: {shown_line(tally.check_error, 400)}",)
     return "\n".join((
         f"{shown_line(record.system)} on {count_of(len(record.cases), 'case')} ({shown_line(record.split)}) x "
