@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from benchkit.recordings.replay import RUN_DESCRIPTION_FIELDS
 from benchkit.recordings.run_record import read_run_record
@@ -13,7 +15,7 @@ from tests.commands import ROOT, Told, cli
 from tests.logs_samples import put_log
 from tests.recordings_samples import CASES, TASK_SOURCE, mixed_outcomes, put_cases, put_task, toy
 from tests.test_tasks_task import InAFolder
-from tests.workflow import typed_in
+from tests.workflow import NOWHERE, typed_in
 
 
 class AtTheCommand(InAFolder):
@@ -211,7 +213,7 @@ class Checking(AtTheCommand):
         self.refused(self.harness("check", "--task", "parity_task"), "cases.json: cases[0] (two).tags is 5, not a list")
 
     def test_the_example_can_be_used(self) -> None:
-        told = cli(ROOT, "harness.py", "check")
+        told = typed_in(ROOT, "harness.py", "check")
         self.assertEqual((0, ""), (told.code, told.stderr))
 
 
@@ -237,8 +239,8 @@ class Showing(AtTheCommand):
         self.assertEqual(shown, self.show("--system", "baselines:always"))
 
     def test_a_model_is_shown_without_its_server(self) -> None:
-        told = cli(self.folder, "harness.py", "show", "--task", "parity_task", "--case", "two", "--system",
-                   "model_triage:gemma", environment={"OLLAMA_HOST": "127.0.0.1:1"})
+        with mock.patch.dict(os.environ, {"OLLAMA_HOST": NOWHERE}):
+            told = self.harness("show", "--task", "parity_task", "--case", "two", "--system", "model_triage:gemma")
         self.assertEqual((0, ""), (told.code, told.stderr))
         self.assertIn("temperature", told.stdout)
 
@@ -263,14 +265,14 @@ class TheCommandLineItself(unittest.TestCase):
                 ("check", ("--task", "--cases")), ("show", ("--task", "--cases", "--case", "--system")),
             ):
                 with self.subTest(command=command):
-                    told = cli(Path(folder), "harness.py", command, "--help")
+                    told = typed_in(Path(folder), "harness.py", command, "--help")
                     self.assertEqual((0, ""), (told.code, told.stderr))
                     for flag in flags:
                         self.assertIn(flag, told.stdout)
 
     def test_no_command_is_one_line_and_exit_code_2(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            told = cli(Path(folder), "harness.py")
+            told = typed_in(Path(folder), "harness.py")
         self.assertEqual((2, "", 1), (told.code, told.stdout, told.stderr.count("\n")))
 
 

@@ -8,8 +8,8 @@ import shutil
 import unittest
 
 from benchkit.trial_log.reader import read_log
-from tests.commands import ROOT, Told, cli
-from tests.workflow import Workflow
+from tests.commands import ROOT, Told
+from tests.workflow import Workflow, typed
 
 KEYWORDS = "bench.py --system baselines:keywords --trials 2"
 MODEL = '''\
@@ -291,7 +291,7 @@ class FlagsTooMany(Workflow):
 
 class FromAnotherFolder(Workflow):
     def test_every_command_is_offered_as_it_was_typed(self) -> None:
-        self.assertEqual(0, cli(self.folder, "bench.py", *KEYWORDS.split()[1:], "--quiet").code)
+        self.well(f"{KEYWORDS} --quiet")
         for name, flags, offered in (
                 ("harness.py", ("run", "--system", "replay:recorded/keywords.json"),
                  "report.py runs/keywords.json --out"),
@@ -304,11 +304,10 @@ class FromAnotherFolder(Workflow):
                 ("harness.py", ("run", "--trials", "x"), "harness.py run --help lists the flags"),
                 ("board.py", ("list",), f"board.py run {ROOT}/jobs/example.toml --offline makes one")):
             with self.subTest(name=name, flags=flags):
-                told = cli(self.folder, name, *flags)
+                told = typed((name, *flags), by_path=True)
                 self.assertIn(f"python3 {ROOT}/{offered}", told.stdout + told.stderr)
 
     def test_without_a_server_the_command_that_was_typed_is_offered_with_what_needs_none(self) -> None:
-        nowhere = {"OLLAMA_HOST": "127.0.0.1:1"}
         for name, flags, offered in (
                 ("bench.py", ("--budget-s", "5"), "bench.py --system baselines:keywords"),
                 ("bench.py", ("--task", "triage_task", "--log", "recorded/a.jsonl"),
@@ -318,7 +317,7 @@ class FromAnotherFolder(Workflow):
                 ("board.py", ("run", str(ROOT / "jobs" / "example.toml"), "--models", "model_triage:gemma"),
                  f"board.py run {ROOT}/jobs/example.toml --offline")):
             with self.subTest(name=name, flags=flags):
-                told = cli(self.folder, name, *flags, environment=nowhere)
+                told = typed((name, *flags), by_path=True)
                 self.assertEqual((3, ""), (told.code, told.stdout), told.stderr)
                 self.assertTrue(told.stderr.rstrip().endswith(f"run without a model: python3 {ROOT}/{offered}"),
                                 told.stderr)

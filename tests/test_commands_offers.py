@@ -4,8 +4,8 @@ from __future__ import annotations
 import json
 import unittest
 
-from tests.commands import ROOT, cli
-from tests.workflow import NOWHERE, WorkflowWithServer, typed_in
+from tests.commands import ROOT
+from tests.workflow import NOWHERE, WorkflowWithServer, typed, typed_in
 
 TASK = '''\
 NAME, VERSION = "meet", "1"
@@ -76,7 +76,7 @@ class Offers(WorkflowWithServer):
         self.assertIn("Done: every planned trial ran", self.type(offered).stdout)
 
     def test_without_any_word(self) -> None:
-        told = cli(self.folder, "bench.py", environment={"OLLAMA_HOST": NOWHERE})
+        told = typed(["bench.py"], by_path=True)
         self.assertEqual((3, ""), (told.code, told.stdout), told.stderr)
         offered = told.stderr.rpartition("run without a model: ")[2].split()
         self.assertEqual(["python3", str(ROOT / "bench.py"), "--system", "baselines:keywords"], offered)

@@ -10,6 +10,7 @@ import json
 import os
 import shlex
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -27,7 +28,7 @@ from tests.commands import HANGS_S, PYTHON, ROOT, Told
 from tests.fake_ollama import FakeOllama
 from tests.test_tasks_task import InAFolder
 
-COMMANDS_OF_THE_KIT: dict[str, Callable[[list[str]], int]] = {
+COMMANDS_OF_THE_KIT: dict[str, Callable[[list[str] | None], int]] = {
     "bench.py": bench.main, "board.py": board.main, "harness.py": harness.main, "report.py": report.main,
     "outputs_digest.py": outputs_digest.main}
 MODEL = "model_triage:smollm2:135m"
@@ -35,20 +36,21 @@ NOWHERE = "127.0.0.1:1"
 """An address where no server is: no test may find the one of this machine."""
 
 
-def typed(words: Sequence[str]) -> Told:
-    """Type `DOOR FLAG ...`, in this process."""
-    cli, *flags = words
+def typed(words: Sequence[str], *, by_path: bool = False) -> Told:
+    """Type `COMMAND FLAG ...`, in this process; `by_path`: as from another folder, with the path of the command."""
+    name, *flags = words
     stdout, stderr = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+    with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr), mock.patch.object(
+            sys, "argv", [str(ROOT / name), *flags] if by_path else sys.argv):
         try:
-            code = COMMANDS_OF_THE_KIT[cli](flags)
+            code = COMMANDS_OF_THE_KIT[name](None if by_path else flags)
         except SystemExit as left:
             code = int(str(left.code))
     return Told(code, stdout.getvalue(), stderr.getvalue())
 
 
 def typed_in(folder: Path, *words: str) -> Told:
-    """Type `DOOR FLAG ...` in a folder, in this process: that is 10 times as fast as a process of its own."""
+    """Type `COMMAND FLAG ...` in a folder, in this process: that is 10 times as fast as a process of its own."""
     with contextlib.chdir(folder):
         return typed(words)
 
@@ -82,7 +84,7 @@ class Workflow(InAFolder):
     # ------------------------------------------------------------------------------- typing commands
 
     def type(self, command: str) -> Told:
-        """Type `python3 DOOR ...` (or `DOOR ...`), in this process."""
+        """Type `python3 COMMAND ...` (or `COMMAND ...`), in this process."""
         words = shlex.split(command)
         return typed(words[1:] if words[0] == "python3" else words)
 
