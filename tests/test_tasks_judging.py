@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from benchkit.basics.values import Case
-from benchkit.tasks.judging import judge, problems_of, summary_text
+from benchkit.basics.values import Case, ErrorFacts
+from benchkit.tasks.judging import Judgement, judge, problems_of, summary_text
 from benchkit.tasks.task import Task
 from tests.recordings_samples import TASK_SOURCE, toy
 from tests.test_tasks_task import InAFolder
@@ -41,40 +41,44 @@ RAISED = f"raised KeyError: 'due' (test_tasks_judging.py, line {raises.__code__.
 ODDLY = f"raised OddError (test_tasks_judging.py, line {raises_oddly.__code__.co_firstlineno + 1})"
 
 
+def incomplete(message: str) -> Judgement:
+    return Judgement("incomplete", error=ErrorFacts("CheckError", message))
+
+
+def fails(explain: object = None) -> Task:
+    """A task of which check a does not hold, and b does."""
+    return task(explain=explain, check=lambda case, output: {"b": True, "a": False})
+
+
 class JudgingOneOutput(unittest.TestCase):
-    def test_an_output_passes_when_every_check_holds(self) -> None:
-        judgement = judge(task(), CASE, "yes")
-        self.assertEqual(("pass", {"right": True}, None, None),
-                         (judgement.verdict, judgement.checks, judgement.explain, judgement.error))
-
-    def test_an_output_fails_when_some_check_does_not_hold(self) -> None:
-        both = task(check=lambda case, output: {"b": True, "a": False})
-        judgement = judge(both, CASE, "")
-        self.assertEqual(("fail", {"a": False, "b": True}), (judgement.verdict, judgement.checks))
-
-    def test_an_empty_output_is_judged_like_any_other(self) -> None:
-        self.assertEqual("fail", judge(task(), CASE, "").verdict)
+    def test_an_output_passes_when_every_check_holds_and_is_incomplete_where_one_gives_no_answer(self) -> None:
+        no_answer = incomplete("check gave no {name: true or false}")
+        bad_name = incomplete("check gave a name that is no text of one line")
+        for made, output, expected in (
+                (task(), "yes", Judgement("pass", {"right": True})),
+                (task(explain=raises), "yes", Judgement("pass", {"right": True})),
+                (task(), "", Judgement("fail", {"right": False})),
+                (fails(), "", Judgement("fail", {"a": False, "b": True})),
+                *((task(check=check), "yes", judgement) for check, judgement in (
+                    (raises, incomplete(f"check {RAISED}")), (raises_oddly, incomplete(f"check {ODDLY}")),
+                    (lambda case, output: None, no_answer), (lambda case, output: {}, no_answer),
+                    (lambda case, output: {"a": 1}, incomplete("check a gave int, not true or false")),
+                    (lambda case, output: {"a": None}, incomplete("check a gave NoneType, not true or false")),
+                    (lambda case, output: {1: True}, bad_name), (lambda case, output: {"a\nb": True}, bad_name))),
+                # only what failed is explained, in one line
+                *((fails(explain), "x", Judgement("fail", {"a": False, "b": True}, explained))
+                  for explain, explained in (
+                      (lambda case, output: {"a": "why", "b": "not", "c": "no"}, {"a": "why"}),
+                      (lambda case, output: {"a": "x\n\x1b" * 300}, {"a": ("x\\n\\x1b" * 300)[:197] + "..."}),
+                      (lambda case, output: {}, None), (raises, {"a": f"explain {RAISED}"})))):
+            with self.subTest(expected=expected):
+                self.assertEqual(expected, judge(made, CASE, output))
+        self.assertIn("explain raised TypeError", str(judge(fails(lambda case, output: None), CASE, "x").explain))
 
     def test_checks_are_sorted_by_name_so_that_equal_answers_are_equal_bytes(self) -> None:
         names = {f"check {number}" for number in range(20)}
         many = task(check=lambda case, output: dict.fromkeys(names, True))
         self.assertEqual(sorted(names), list(judge(many, CASE, "").checks or ()))
-
-    def test_checks_that_give_no_answer_make_the_trial_incomplete(self) -> None:
-        for check, message in (
-            (raises, f"check {RAISED}"), (raises_oddly, f"check {ODDLY}"),
-            (lambda case, output: None, "check gave no {name: true or false}"),
-            (lambda case, output: {}, "check gave no {name: true or false}"),
-            (lambda case, output: {"a": 1}, "check a gave int, not true or false"),
-            (lambda case, output: {"a": None}, "check a gave NoneType, not true or false"),
-            (lambda case, output: {1: True}, "check gave a name that is no text of one line"),
-            (lambda case, output: {"a\nb": True}, "check gave a name that is no text of one line"),
-        ):
-            with self.subTest(message=message):
-                judgement = judge(task(check=check), CASE, "yes")
-                self.assertEqual(("incomplete", None, None), (judgement.verdict, judgement.checks, judgement.explain))
-                error = judgement.error
-                self.assertEqual(("CheckError", message, None), error and (error.type, error.message, error.partial))
 
     def test_the_text_of_an_exception_is_the_same_in_every_process_and_on_one_line(self) -> None:
         def check(case: Case, output: str) -> dict[str, bool]:
@@ -86,29 +90,6 @@ class JudgingOneOutput(unittest.TestCase):
     def test_a_signal_is_not_taken_for_an_answer(self) -> None:
         with self.assertRaises(KeyboardInterrupt):
             judge(task(check=mock.Mock(side_effect=KeyboardInterrupt)), CASE, "yes")
-
-
-class ExplainingAFailure(unittest.TestCase):
-    def explained(self, explain: Any) -> Any:
-        return judge(task(explain=explain, check=lambda case, output: {"a": False, "b": True}), CASE, "x").explain
-
-    def test_only_failed_checks_are_explained(self) -> None:
-        self.assertEqual({"a": "why"}, self.explained(lambda case, output: {"a": "why", "b": "not", "c": "no"}))
-
-    def test_an_explanation_is_one_line_of_at_most_200_letters(self) -> None:
-        text = self.explained(lambda case, output: {"a": "x\n\x1b" * 300})["a"]
-        self.assertEqual((200, "x\\n\\x1b"), (len(text), text[:7]))
-
-    def test_nothing_to_say_is_none(self) -> None:
-        self.assertIsNone(self.explained(lambda case, output: {}))
-        self.assertIsNone(self.explained(None))
-
-    def test_an_explanation_that_raises_changes_no_verdict_and_is_seen(self) -> None:
-        self.assertEqual({"a": f"explain {RAISED}"}, self.explained(raises))
-        self.assertIn("explain raised TypeError", self.explained(lambda case, output: None)["a"])
-
-    def test_a_pass_is_not_explained(self) -> None:
-        self.assertIsNone(judge(task(explain=raises), CASE, "yes").explain)
 
 
 class CheckingATask(InAFolder):
