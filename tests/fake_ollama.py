@@ -11,7 +11,6 @@
         server.next(status(503), silent(), played("runner_killed_stream"))
                                           the next chats meet these faults, one each; then it answers again
         server.stop(), server.start()     nothing listens; it listens again on the same port
-        server.keeps = False              it closes each connection behind its answer, without a word of it before
 
 Loading (`messages: []`), /api/version, /api/tags and /api/ps meet no faults of `next`; `server.paths["/api/tags"] =
 status(500)` replaces what a path does. One chat is answered at a time, unless it is made with more `slots`.
@@ -62,7 +61,6 @@ class Handler(BaseHTTPRequestHandler):
         with contextlib.suppress(ValueError):
             text = json.loads(text)
         self.close_connection = True
-        fake.idle.discard(self.connection)
         with contextlib.suppress(OSError):  # a client that left
             fake.handle(self, Seen(time.monotonic(), self.command, self.path, text or None, dict(self.headers),
                                    self.client_address[1]))
@@ -91,10 +89,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def go_on(self) -> None:
         """The response is whole: the connection may bring another request."""
-        fake = self.server.fake
-        if fake.keeps and not fake.closing.is_set():
-            self.close_connection = False
-            fake.idle.add(self.connection)
+        self.close_connection = self.server.fake.closing.is_set()
 
     def send_bytes(self, data: bytes) -> None:
         """Bytes as they are."""
@@ -140,8 +135,6 @@ class FakeOllama:
         self.on_chat: Callable[[Seen], None] = lambda seen: None
         self.delay_s = 0.0
         self.paths: dict[str, Fault] = {}
-        self.keeps = True
-        self.idle: set[socket.socket] = set()
         self.seen: list[Seen] = []
         self.closing = threading.Event()
         self._faults: list[Fault] = []
@@ -171,16 +164,12 @@ class FakeOllama:
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     def stop(self) -> None:
-        """Listen no more; connections that wait, for an answer or for a request, are let go."""
+        """Listen no more; connections that wait for an answer are let go."""
         if self._server is not None:
             self.closing.set()
             self._server.shutdown()
             self._server.server_close()
             self._server = None
-            for connection in list(self.idle):
-                with contextlib.suppress(OSError):  # its client was faster
-                    connection.shutdown(socket.SHUT_RDWR)
-            self.idle.clear()
 
     def __enter__(self) -> FakeOllama:
         self.start()
