@@ -45,22 +45,19 @@ class ChatParser(ReplyParser):
         if not line.strip():
             return False
         try:
-            return self._take_fields(object_of(line), at)
+            fields = object_of(line)
+            if isinstance(fields.get("error"), str):
+                self._error = str(fields["error"])
+                return True
+            done, message, model = fields.get("done"), fields.get("message"), fields.get("model")
+            if not isinstance(done, bool) or not isinstance(message, Mapping):
+                raise ValueError("a line of it is no chat message of Ollama")
+            if self._names and isinstance(model, str) and full_tag(model).casefold() not in self._names:
+                raise ValueError("a line of it is of another model")
+            content, thinking = (text_in(message, key, f"message.{key}") for key in ("content", "thinking"))
         except ValueError as error:
             raise TrialError("BadReply", f"not a reply of Ollama ({error}): {quoted(line)}", self.partial) from None
-
-    def _take_fields(self, fields: Mapping[str, JSON], at: float) -> bool:
-        """Take an object; whether it ends the reply. Raises ValueError with why it is no part of one."""
-        if isinstance(fields.get("error"), str):
-            self._error = str(fields["error"])
-            return True
-        done, message, model = fields.get("done"), fields.get("message"), fields.get("model")
-        if not isinstance(done, bool) or not isinstance(message, Mapping):
-            raise ValueError("a line of it is no chat message of Ollama")
-        if self._names and isinstance(model, str) and full_tag(model).casefold() not in self._names:
-            raise ValueError("a line of it is of another model")
         self._lines += 1
-        content, thinking = (text_in(message, key, f"message.{key}") for key in ("content", "thinking"))
         self.add(content, thinking, at)
         if done:
             self._last = fields

@@ -140,7 +140,10 @@ class CompletionParser(replies.ReplyParser):
             broken.stops = replies.without_credit(broken.message) if replies.has_no_credit(self._error) else None
             raise broken
         if self._finish is None:
-            raise self._without_finish(response)
+            why, data = self._stray or ("a line of it is no event", self._events.unknown)
+            if data and not self._lines:
+                raise self._no_chunk(why, data)
+            raise self.unended(response, "without finish_reason" + (f", but with: {quoted(data)}" if data else ""))
         if self._finish.casefold() not in _ENDS:
             raise self.broken_off(f"finish_reason {self._finish}")
         usage, timings = _mapping(self._said["usage"]), _mapping(self._said.get("timings"))
@@ -210,13 +213,6 @@ class CompletionParser(replies.ReplyParser):
 
     def _no_chunk(self, why: str, data: bytes) -> TrialError:
         return TrialError("BadReply", f"not a chat completion ({why}): {quoted(data)}", self.partial)
-
-    def _without_finish(self, response: Response) -> TrialError:
-        """The error of a reply without a finish_reason, with what else the server said, if it said anything."""
-        why, data = self._stray or ("a line of it is no event", self._events.unknown)
-        if data and not self._lines:
-            return self._no_chunk(why, data)
-        return self.unended(response, "without finish_reason" + (f", but with: {quoted(data)}" if data else ""))
 
 
 class Completions:
