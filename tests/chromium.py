@@ -12,8 +12,10 @@ import os
 import select
 import shutil
 import signal
+import struct
 import tempfile
 import time
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -98,7 +100,7 @@ class Chromium:
         for descriptor in (self._write_fd, self._read_fd):
             os.close(descriptor)
         deadline = time.monotonic() + 2
-        while not self._has_ended() and time.monotonic() < deadline:
+        while not os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) and time.monotonic() < deadline:
             time.sleep(0.02)
         # the helpers of the browser live in its group and may outlive it; until it is waited for, the number is its own
         with contextlib.suppress(ProcessLookupError):
@@ -127,7 +129,12 @@ class Chromium:
         command = {"id": self._number, "method": method, "params": parameters}
         if session:
             command["sessionId"] = session
-        self._send(json.dumps(command).encode() + b"\0")
+        data = json.dumps(command).encode() + b"\0"
+        try:
+            while data:
+                data = data[os.write(self._write_fd, data):]
+        except BrokenPipeError:
+            raise BrowserFailed(f"the browser went away: {self._last_words()}") from None
         deadline = time.monotonic() + seconds
         while True:
             message = self._receive(deadline, method)
@@ -137,13 +144,6 @@ class Chromium:
                 result: dict[str, Any] = message["result"]
                 return result
             self._events.append(message)
-
-    def _send(self, data: bytes) -> None:
-        try:
-            while data:
-                data = data[os.write(self._write_fd, data):]
-        except BrokenPipeError:
-            raise BrowserFailed(f"the browser went away: {self._last_words()}") from None
 
     def _receive(self, deadline: float, what: str) -> dict[str, Any]:
         while b"\0" not in self._buffer:
@@ -157,9 +157,6 @@ class Chromium:
         text, self._buffer = self._buffer.split(b"\0", 1)
         message: dict[str, Any] = json.loads(text)
         return message
-
-    def _has_ended(self) -> bool:
-        return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def _last_words(self) -> str:
         try:
@@ -179,8 +176,7 @@ class OpenedPage:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self._call(f"{domain}.enable")
         self.resize(width, height)
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self._call("Emulation.setEmulatedMedia", features=[scheme])
+        self.look("screen", dark)
         answer = self._call("Page.navigate", url=self.url)
         if "errorText" in answer:
             raise BrowserFailed(f"{self.url}: {answer['errorText']}")
@@ -188,13 +184,27 @@ class OpenedPage:
         while not self._named("Page.loadEventFired"):
             self._browser._events.append(self._browser._receive(deadline, "the load of the page"))
 
-    def resize(self, width: int, height: int) -> None:
+    def resize(self, width: int, height: int = 800) -> None:
         """Give the page another size, in pixels."""
         self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
-    def as_printed(self) -> None:
-        """Show the page in its print styles."""
-        self._call("Emulation.setEmulatedMedia", media="print")
+    def look(self, media: str, dark: bool = False) -> None:
+        """Show the page on a `screen` or in `print`, in light or dark colours."""
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self._call("Emulation.setEmulatedMedia", media=media, features=[scheme])
+
+    def pixel(self, x: float, y: float) -> tuple[int, int, int]:
+        """Red, green and blue of one pixel of the page."""
+        clip = {"x": x, "y": y, "width": 1, "height": 1, "scale": 1}
+        png = base64.b64decode(self._call("Page.captureScreenshot", format="png", clip=clip,
+                                          captureBeyondViewport=True)["data"])
+        data, place = b"", 8
+        while place < len(png):
+            length, kind = struct.unpack(">I4s", png[place:place + 8])
+            data += png[place + 8:place + 8 + length] if kind == b"IDAT" else b""
+            place += length + 12
+        red, green, blue = zlib.decompress(data)[1:4]
+        return red, green, blue
 
     def problems(self) -> list[str]:
         """Console messages, exceptions and entries of the browser's log (refusals by the policy are among them)."""
@@ -240,11 +250,6 @@ class OpenedPage:
             text = {"text": "\r"} if key == "Enter" and kind == "keyDown" else {}
             self._call("Input.dispatchKeyEvent", type=kind, key=key, code=key,
                        windowsVirtualKeyCode=codes[key], **text)
-
-    def screenshot(self, path: Path, *, whole: bool = True) -> None:
-        """A PNG of the whole page, or of what fits the window."""
-        data = self._call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
-        path.write_bytes(base64.b64decode(data))
 
     def close(self) -> None:
         """Close the tab."""

@@ -1,4 +1,4 @@
-"""A board in all formats: whole as text and Markdown, what changes where a figure does, and the page as it is seen.
+"""A board in all formats: whole as text and Markdown, and what changes where a figure does.
 
     python3 -m tests.test_boards_page          write tests/goldens/sample_board.* anew; read the difference line by line
 """
@@ -6,13 +6,10 @@ from __future__ import annotations
 
 import html
 import re
-import tempfile
 import unittest
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from benchkit.basics.texts import shown
 from benchkit.boards.board import Board
 from benchkit.boards.board_document import board_document, screen_of, verification_blocks
 from benchkit.boards.findings import FailedCells, SystemFacts
@@ -25,12 +22,9 @@ from benchkit.render.as_markdown import as_markdown
 from benchkit.render.as_text import as_text
 from benchkit.statistics.intervals import Interval
 from benchkit.statistics.ranking import RankSet
-from tests.chromium import MISSING, Chromium, OpenedPage
 from tests.goldens import GOLDENS
 from tests.sample_board import HOSTILE, MODEL, sample_board
 
-PHONE, DESK = 360, 1280
-VIEWS = [(PHONE, False), (PHONE, True), (DESK, False), (DESK, True)]
 FRIENDLY = sample_board(hostile=False)
 MAKING, RANKING, TRACKS = FRIENDLY.batch, FRIENDLY.ranking, FRIENDLY.tracks
 FIRST, THIRD, LAST = RANKING[0], RANKING[2], RANKING[5]
@@ -220,96 +214,6 @@ class TheTimeline(unittest.TestCase):
         timeless = replace(case, observations=tuple(replace(one, minute=None) for one in case.observations))
         self.assertNotIn("along its time", page_of(replace(FRIENDLY, samples=(timeless,))))
         self.assertIn("3 more services are in the list only.", page_of(replace(FRIENDLY, samples=(CROWDED,))))
-
-
-@unittest.skipIf(MISSING, MISSING or "")
-class InChromium(unittest.TestCase):
-    browser: Chromium
-    path: Path
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.path = Path(folder.name) / "board.html"
-        cls.path.write_text(page_of(sample_board()), encoding="utf-8")
-        cls.browser = cls.enterClassContext(Chromium())
-
-    def opened(self, width: int, *, dark: bool = False) -> OpenedPage:
-        page = self.browser.open(self.path, width, dark=dark)
-        self.addCleanup(page.close)
-        return page
-
-    def test_no_message_no_request_and_nothing_too_wide_on_any_screen_or_on_paper(self) -> None:
-        for width, dark in VIEWS:
-            with self.subTest(width=width, dark=dark):
-                page = self.opened(width, dark=dark)
-                found: list[Callable[[], list[str]]] = [page.problems, page.requests, page.overflowing]
-                self.assertEqual([look() for look in found], [[], [], []])
-        page.as_printed()
-        self.assertEqual(page.overflowing(), [])
-        self.assertEqual(page.evaluate("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)")
-
-    def test_hostile_text_is_shown_and_does_nothing(self) -> None:
-        page = self.opened(DESK)
-        self.assertTrue(page.evaluate("document.title").startswith("small_gated"))
-        active = "document.querySelectorAll('script, img, iframe, [onerror], [onload], [onmouseover]').length"
-        self.assertEqual(page.evaluate(active), 0)
-        texts = page.evaluate("[...document.querySelectorAll('pre')].map(box => box.textContent)")
-        for text in HOSTILE:
-            self.assertIn(shown(text).replace("\ufffe", "\\ufffe"), texts)
-
-    def test_every_link_leads_to_its_place_and_no_place_stands_twice(self) -> None:
-        page = self.opened(PHONE)
-        self.assertEqual(page.broken_anchors(), [])
-        self.assertEqual(page.evaluate("new Set([...document.querySelectorAll('[id]')].map(e => e.id)).size"),
-                         page.evaluate("document.querySelectorAll('[id]').length"))
-
-    def test_the_table_of_all_tracks_fits_a_desk_and_scrolls_in_its_box_on_a_phone(self) -> None:
-        wider = ("(box => [box.scrollWidth - box.clientWidth, getComputedStyle(box).overflowX])"
-                 "(document.querySelector('#tracks .scroll'))")
-        self.assertEqual(self.opened(DESK).evaluate(wider), [0, "auto"])
-        wide, overflow = self.opened(PHONE).evaluate(wider)
-        self.assertGreater(wide, 100)
-        self.assertEqual(overflow, "auto")
-
-    def test_a_broken_gate_is_seen_in_its_colour_with_words(self) -> None:
-        page = self.opened(PHONE)
-        seen = "document.querySelector('#ranking .callout.fail').getBoundingClientRect().height"
-        self.assertGreater(page.evaluate(seen), 40)
-        self.assertEqual(page.evaluate("document.querySelectorAll('#ranking .ranking td .badge.fail').length"), 1)
-
-    def test_gate_headline_and_rank_are_seen_on_a_phone_without_scrolling(self) -> None:
-        path = self.path.with_name("plain.html")
-        path.write_text(page_of(sample_board(hostile=False)), encoding="utf-8")
-        page = self.browser.open(path, 390)
-        self.addCleanup(page.close)
-        ends = page.evaluate("[...document.querySelectorAll('.ranking tbody tr')].map(row => [...row.cells].slice(0, 4)"
-                             ".map(cell => cell.getBoundingClientRect().right))")
-        self.assertEqual(6, len(ends))
-        self.assertLessEqual(max(map(max, ends)), 390)
-        marks = page.evaluate("[...document.querySelectorAll('.ranking tbody td .badge.fail')].map(e => e.innerText)")
-        self.assertEqual(1, len(marks))
-        self.assertIn("9 of 36", marks[0])
-
-    def test_the_payload_opens_by_keyboard(self) -> None:
-        page = self.opened(DESK)
-        folded = "[...document.querySelectorAll('#case-1 details')].find(e => e.textContent.startsWith('Exactly'))"
-        self.assertFalse(page.evaluate(f"{folded}.open"))
-        page.evaluate(f"{folded}.querySelector('summary').focus()")
-        page.press("Enter")
-        self.assertTrue(page.evaluate(f"{folded}.open"))
-
-    def test_a_screen_reader_is_told_landmarks_pictures_and_marks(self) -> None:
-        told = self.opened(DESK).accessible()
-        for expected in (("main", ""), ("navigation", "Contents"), ("region", "Ranking, by headline"),
-                         ("heading", "Sampled cases"), ("note", "1 of 6 systems broke a hard gate"),
-                         ("image", "nothing_destroyed: broken"), ("columnheader", "gate failures")):
-            with self.subTest(expected=expected):
-                self.assertIn(expected, told)
-        pictures = [name for role, name in told if role in ("image", "img")]
-        self.assertTrue(all(pictures))
-        self.assertTrue([name for name in pictures if re.match(r"kiosk: 2 events from -?\d+ to -?\d+ min", name)])
 
 
 def goldens() -> dict[str, str]:

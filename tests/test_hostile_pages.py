@@ -1,18 +1,15 @@
-"""260 texts that break pages, in every place of a report and of a board: nothing runs, nothing is asked for, and
-every table keeps its cells.
+"""260 texts that break pages, in every place of a report and of a board: formats of text keep their tables.
 
-HTML is seen in real Chromium; Markdown by a reader of our own here, and by a real renderer in .ci/markdown_check.py.
+Pages are seen in Chromium by test_pages_in_chromium, Markdown by a real renderer in .ci/markdown_check.py.
 """
 from __future__ import annotations
 
 import csv
 import io
 import re
-import tempfile
 import unittest
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
-from pathlib import Path
 from typing import ClassVar
 from unittest import mock
 
@@ -23,11 +20,10 @@ from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import as_markdown
 from benchkit.render.as_text import as_text
 from benchkit.reports.comparison import side_by_side
-from benchkit.reports.documents import case_report, markdown_report, page_report, text_report
+from benchkit.reports.documents import case_report, markdown_report, text_report
 from benchkit.reports.junit import junit_report
 from benchkit.reports.run_report import RunReport, report_of
 from benchkit.reports.trials_csv import trials_csv
-from tests.chromium import MISSING, Chromium, OpenedPage
 from tests.corpus import BY_KIND, CORPUS, SCRIPTS, TERMINALS
 from tests.hostile_run import hostile_record
 from tests.markdown_tables import tables
@@ -36,14 +32,6 @@ from tests.sample_board import sample_board
 
 STRIDE = 26
 """A board has a dozen places for one text each, and a few for all: it is made again, the corpus turned by so many."""
-ACTIVE = """script, img, iframe, object, embed, form, input, button, video, audio, link:not([href="data:,"]), base,
-  svg a, foreignObject, [src], [srcset], [onload], [onerror], [onclick], [onfocus], [onmouseover], [ontoggle],
-  [popover]"""
-UNEVEN = """[...document.querySelectorAll('table')].filter(table => {
-  const widths = [...table.rows].map(row => [...row.cells].reduce((sum, cell) => sum + cell.colSpan, 0));
-  const strangers = [...table.querySelectorAll('td, th')].filter(cell => cell.closest('table') !== table);
-  return new Set(widths).size > 1 || strangers.length;
-}).map(table => table.outerHTML.slice(0, 300))"""
 FENCED = re.compile(r"^(`{3,})text\n.*?\n\1$", re.DOTALL | re.MULTILINE)
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\0")
 
@@ -62,11 +50,6 @@ def hostile_boards(every: int) -> Mapping[str, str]:
     return pages
 
 
-def visible(text: str) -> str:
-    """A text as a page shows it."""
-    return re.sub("[\ufffe\uffff]", lambda one: f"\\u{ord(one.group()):04x}", shown(text))
-
-
 def hostile_runs() -> list[RunReport]:
     """Two runs of hostile texts, under hostile names."""
     record = hostile_record(CORPUS)
@@ -77,54 +60,6 @@ class TheCorpus(unittest.TestCase):
     def test_it_is_large_and_has_something_against_everything(self) -> None:
         self.assertGreaterEqual(len(CORPUS), 150)
         self.assertTrue(all(len(texts) >= 15 for texts in BY_KIND.values()))
-
-
-@unittest.skipIf(MISSING, MISSING or "")
-class InChromium(unittest.TestCase):
-    browser: ClassVar[Chromium]
-    folder: ClassVar[Path]
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        cls.browser = cls.enterClassContext(Chromium())
-
-    def opened(self, text: str) -> OpenedPage:
-        path = self.folder / "page.html"
-        path.write_text(text, encoding="utf-8")
-        page = self.browser.open(path, 1280)
-        self.addCleanup(page.close)
-        return page
-
-    def assert_harmless(self, page: OpenedPage) -> None:
-        page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
-        self.assertEqual(([], []), (page.problems(), page.requests()))
-        self.assertEqual([], page.evaluate(f"[...document.querySelectorAll(`{ACTIVE}`)].map(e => e.outerHTML)"))
-        self.assertIsNone(page.evaluate("window.ran"))
-        self.assertEqual([], page.evaluate(UNEVEN))
-        self.assertEqual([], page.broken_anchors())
-        self.assertEqual(1, page.evaluate("document.querySelectorAll('main').length"))
-
-    def test_the_report_runs_nothing_asks_for_nothing_and_keeps_its_tables(self) -> None:
-        runs = hostile_runs()
-        page = self.opened("".join(page_report(side_by_side(runs[:1]))))
-        self.assert_harmless(page)
-        texts = set(page.evaluate("[...document.querySelectorAll('pre')].map(box => box.textContent)"))
-        self.assertEqual([], [text for text in map(visible, filter(None, CORPUS)) if text not in texts])
-
-    def test_a_board_runs_nothing_asks_for_nothing_and_keeps_its_tables(self) -> None:
-        for name, text in hostile_boards(len(CORPUS) // 3).items():
-            with self.subTest(name):
-                page = self.opened(text)
-                self.assert_harmless(page)
-                shown_texts = page.evaluate("document.body.innerText + document.body.textContent")
-                self.assertIn(visible(CORPUS[0]), shown_texts)
-
-    def test_the_checks_find_what_they_look_for(self) -> None:
-        page = self.opened("<!doctype html><main><table><tr><td>1<td>2<tr><td>1</table><img src=x onerror='ran=1'>")
-        self.assertEqual(1, len(page.evaluate(UNEVEN)))
-        self.assertEqual(1, page.evaluate(f"document.querySelectorAll(`{ACTIVE}`).length"))
-        self.assertEqual(1, page.evaluate("new Promise(done => setTimeout(() => done(window.ran), 200))"))
 
 
 class AsText(unittest.TestCase):

@@ -168,7 +168,6 @@ th.marks:last-of-type, td.marks:last-of-type { padding-right: .25rem; }
   background-size: 25% 100%; box-shadow: inset -1px 0 0 var(--grid); }
 .rows thead .track, .timeline .track { background-image: none; box-shadow: none; padding-block: 0; }
 .rows .number { padding: 0 0 0 .75rem; white-space: normal; overflow-wrap: break-word; }
-.rows .number a { white-space: nowrap; }
 .timeline td.track { overflow: hidden; }
 .around-zero tbody .track { background-size: 1px 100%, 25% 100%; background-position: 50% 0, 0 0;
   background-image: linear-gradient(var(--quiet), var(--quiet)),
