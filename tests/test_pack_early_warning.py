@@ -152,13 +152,10 @@ def headline(name: str, geometry: str, cases: Sequence[Case]) -> float:
     return total / len(CAPABILITIES) / len(cases)
 
 
-class Chance(unittest.TestCase):
-    def test_the_dice_use_the_one_sequence_that_python_promises(self) -> None:
+class TheWorld(unittest.TestCase):
+    def test_the_dice_use_the_one_sequence_that_python_promises_and_lose_and_double_nothing(self) -> None:
         dice = Dice(1)
         self.assertEqual([dice.between(1, 6) for _ in range(8)], [1, 6, 5, 2, 3, 3, 4, 5])
-
-    def test_picks_and_shuffles_lose_and_double_nothing(self) -> None:
-        dice = Dice(5)
         for _ in range(50):
             self.assertEqual(sorted(dice.shuffled(range(7))), list(range(7)))
             self.assertEqual(len(set(dice.some(range(7), 3))), 3)
@@ -166,8 +163,6 @@ class Chance(unittest.TestCase):
             self.assertTrue(0.2 <= dice.tenths(0.2, 0.9) <= 0.9)
         self.assertEqual(sorted(dice.some("ab", 9)), ["a", "b"])
 
-
-class TheWorld(unittest.TestCase):
     def test_severity_follows_from_who_needs_the_cause(self) -> None:
         services = (Service("web", True, ("auth", "cart")), Service("app", True, ("auth",)),
                     Service("auth", False, ("db",)), Service("cart", False, ()), Service("db", False, ()),
@@ -178,10 +173,8 @@ class TheWorld(unittest.TestCase):
                 self.assertEqual(severity_of(services, cause), severity)
         self.assertEqual(users_of(services, "db"), ("auth", "payroll"))
         self.assertEqual(needed_by(services, "app"), {"app", "auth", "db"})
-
-    def test_a_map_that_goes_in_a_circle_ends(self) -> None:
-        services = (Service("a", True, ("b",)), Service("b", False, ("a",)))
-        self.assertEqual(needed_by(services, "a"), {"a", "b"})
+        circle = (Service("a", True, ("b",)), Service("b", False, ("a",)))
+        self.assertEqual(needed_by(circle, "a"), {"a", "b"})
 
 
 class TheGenerator(unittest.TestCase):
@@ -271,7 +264,7 @@ class TheGenerator(unittest.TestCase):
 
     def test_every_question_passes_its_own_gate(self) -> None:
         for seed in SEEDS:
-            for case in question(90, seed)[:45]:
+            for case in question(90, seed)[:20]:
                 self.assertEqual(pack.problems(case), [], (seed, case.id))
 
 
@@ -324,7 +317,7 @@ class WhatASolverSees(unittest.TestCase):
 
     def test_no_truth_no_id_and_no_tag_stands_in_anything_shown_or_sold_and_what_is_sold_is_short(self) -> None:
         for seed in SEEDS[:2]:
-            for case in question(90, seed)[:30]:
+            for case in question(90, seed)[:15]:
                 shown = []
                 for geometry in GEOMETRIES:
                     view = pack.payload(case, geometry)
@@ -470,12 +463,11 @@ class TheMarket(unittest.TestCase):
 
     def test_a_purchase_is_grounded_once_its_service_has_been_seen(self) -> None:
         call = '{"buy": "readings", "service": "cart"}'
-        self.assertFalse(self.turn(call).grounded)
         seen = Step('{"buy": "changes"}', [STREAM[0]], 2, True)  # type: ignore[list-item]
-        self.assertTrue(self.turn(call, steps=[*self.START, seen]).grounded)
         named: dict[str, JSON] = {"id": "o9", "minute": -1, "at": "09:59", "kind": "log", "service": "web",
                                   "text": "no cart there"}
-        self.assertTrue(self.turn(call, steps=[Step(None, [named])]).grounded)
+        for steps, grounded in ((self.START, False), ([*self.START, seen], True), ([Step(None, [named])], True)):
+            self.assertEqual(grounded, self.turn(call, steps=steps).grounded)
 
     def test_buying_again_gives_what_is_older_and_then_nothing(self) -> None:
         many: list[JSON] = [
@@ -565,46 +557,49 @@ class TheTracks(unittest.TestCase):
         calm = json.dumps({**NOTHING, "evidence": ["o3", "o4"]})
         self.assertEqual([value(name, calm, CALM) for name in CAPABILITIES], [1.0] * 5)
 
-    def test_values_have_their_types(self) -> None:
+    def test_values_have_their_types_and_judges_leave_what_they_are_given_as_it_was(self) -> None:
+        before = canonical([CART.input, CART.expected])
         for text in (said(), "", json.dumps(NOTHING)):
             for name in CAPABILITIES:
                 self.assertIs(type(value(name, text)), float)
                 self.assertTrue(0 <= value(name, text) <= 1)
             for name in GATES:
                 self.assertIs(type(value(name, text)), bool)
+        self.assertEqual(canonical([CART.input, CART.expected]), before)
 
-    def table(self, track: str, rows: Sequence[tuple[Case, str, float]]) -> None:
-        for case, text, wanted in rows:
-            with self.subTest(track=track, case=truth(case)["incident"], text=text):
-                self.assertAlmostEqual(value(track, text, case), wanted)
+    def test_what_each_capability_gives(self) -> None:
+        low, critical, coming = (with_truth(severity="low"), with_truth(severity="critical"),
+                                 with_truth(incident="coming"))
 
-    def test_detection_asks_whether_anything_is_wrong(self) -> None:
-        self.table("detection", (
-            (CART, said(), 1), (CART, said(incident="coming"), 1), (CART, said(incident="none"), 0),
-            (CALM, said(incident="none"), 1), (CALM, said(incident="coming"), 0), (CALM, said(), 0)))
-
-    def test_cause_asks_for_the_one_service(self) -> None:
-        self.table("cause", (
-            (CART, said(cause="web"), 0), (CART, said(cause="none"), 0), (CART, said(cause="cart web"), 0),
-            (CALM, said(cause="none"), 1), (CALM, said(), 0), (CART, said(incident="none"), 1)))
-
-    def test_severity_gives_half_for_a_neighbour_but_none_is_nobodys_neighbour(self) -> None:
-        low, critical = with_truth(severity="low"), with_truth(severity="critical")
-        self.table("severity", (
-            (CART, said(severity="low"), 0.5), (CART, said(severity="critical"), 0.5),
-            (CART, said(severity="none"), 0), (CART, said(severity="awful"), 0), (low, said(), 0.5),
-            (low, said(severity="critical"), 0), (low, said(severity="none"), 0), (critical, said(), 0.5),
-            (CALM, said(severity="none"), 1), (CALM, said(severity="low"), 0)))
-
-    def test_evidence_must_be_seen_true_and_unpadded(self) -> None:
         def cite(*ids: str) -> str:
             return said(evidence=list(ids))
-        self.table("evidence", (
-            (CART, cite("o2", "o5"), 1), (CART, cite("o1", "o2", "o3", "o5"), 1), (CART, cite("o2"), 0.5),
-            (CART, cite(), 0), (CART, cite("o2", "o4"), 0.5), (CART, cite("o4"), 0), (CART, cite("o2", "o2"), 0.5),
-            (CART, cite("o1", "o2", "o3", "o4"), 0.75), (CART, cite("o2", "o5", "o99"), 2 / 3),
-            (CART, said(incident="coming"), 1), (CART, said(incident="none"), 0), (CALM, cite("o3", "o4"), 0),
-            (CALM, said(incident="none", evidence=["o3", "o4"]), 1), (CALM, json.dumps(NOTHING), 0)))
+        table: dict[str, tuple[tuple[Case, str, float], ...]] = {
+            "detection": (
+                (CART, said(), 1), (CART, said(incident="coming"), 1), (CART, said(incident="none"), 0),
+                (CALM, said(incident="none"), 1), (CALM, said(incident="coming"), 0), (CALM, said(), 0)),
+            "cause": (
+                (CART, said(cause="web"), 0), (CART, said(cause="none"), 0), (CART, said(cause="cart web"), 0),
+                (CALM, said(cause="none"), 1), (CALM, said(), 0), (CART, said(incident="none"), 1)),
+            # half for a neighbour, but none is nobody's neighbour
+            "severity": (
+                (CART, said(severity="low"), 0.5), (CART, said(severity="critical"), 0.5),
+                (CART, said(severity="none"), 0), (CART, said(severity="awful"), 0), (low, said(), 0.5),
+                (low, said(severity="critical"), 0), (low, said(severity="none"), 0), (critical, said(), 0.5),
+                (CALM, said(severity="none"), 1), (CALM, said(severity="low"), 0)),
+            # seen, true and unpadded
+            "evidence": (
+                (CART, cite("o2", "o5"), 1), (CART, cite("o1", "o2", "o3", "o5"), 1), (CART, cite("o2"), 0.5),
+                (CART, cite(), 0), (CART, cite("o2", "o4"), 0.5), (CART, cite("o4"), 0), (CART, cite("o2", "o2"), 0.5),
+                (CART, cite("o1", "o2", "o3", "o4"), 0.75), (CART, cite("o2", "o5", "o99"), 2 / 3),
+                (CART, said(incident="coming"), 1), (CART, said(incident="none"), 0), (CALM, cite("o3", "o4"), 0),
+                (CALM, said(incident="none", evidence=["o3", "o4"]), 1), (CALM, json.dumps(NOTHING), 0)),
+            "timeliness": (
+                (CART, said(), 1), (CART, said(incident="coming"), 0), (CART, said(incident="none"), 0),
+                (coming, said(incident="coming"), 1), (coming, said(), 0), (CALM, said(incident="none"), 1))}
+        for track, rows in table.items():
+            for case, text, wanted in rows:
+                with self.subTest(track=track, case=truth(case)["incident"], text=text):
+                    self.assertAlmostEqual(value(track, text, case), wanted)
 
     def test_evidence_that_was_never_shown_counts_for_nothing(self) -> None:
         start = Step(None, [STREAM[2]])  # type: ignore[list-item]
@@ -612,11 +607,7 @@ class TheTracks(unittest.TestCase):
         for steps, wanted in (([start], 0.0), ([start, bought], 0.5), ([], 0.0)):
             self.assertEqual(value("evidence", said(), steps=steps), wanted)
 
-    def test_timeliness_is_the_right_word_less_the_time_spent(self) -> None:
-        coming = with_truth(incident="coming")
-        self.table("timeliness", (
-            (CART, said(), 1), (CART, said(incident="coming"), 0), (CART, said(incident="none"), 0),
-            (coming, said(incident="coming"), 1), (coming, said(), 0), (CALM, said(incident="none"), 1)))
+    def test_timeliness_is_less_by_the_time_spent(self) -> None:
         for cost, wanted in ((0.0, 1.0), (5.0, 0.75), (20.0, 0.0), (25.0, 0.0)):
             steps = [handed(CART), Step("{}", (), cost / 2), Step("{}", (), cost / 2)]
             with self.subTest(cost=cost):
@@ -667,18 +658,10 @@ class TheGates(unittest.TestCase):
         refused = Step(call, pack.turn(CART, '{"buy": "readings", "service": "cart"}', steps, 1).observations)
         self.assertFalse(value("nothing_invented", said(evidence=["o2"]), steps=[*steps, refused]))
 
-    def test_judges_leave_what_they_are_given_as_it_was(self) -> None:
-        before = canonical([CART.input, CART.expected])
-        for track in pack.tracks:
-            track.judge(CART, said(), [handed(CART)])
-        self.assertEqual(canonical([CART.input, CART.expected]), before)
-
 
 class TheEmissionGate(unittest.TestCase):
-    def test_the_cases_of_these_tests_pass(self) -> None:
-        self.assertEqual((pack.problems(CART), pack.problems(CALM)), ([], []))
-
     def test_what_must_not_be_asked(self) -> None:
+        self.assertEqual((pack.problems(CART), pack.problems(CALM)), ([], []))
         first: Any = STREAM[0]
         table = (
             (replace(CART, expected=None), "it is no question: it is null, not an object"),
@@ -715,7 +698,7 @@ class TheEmissionGate(unittest.TestCase):
 
 
 class TheBaselines(unittest.TestCase):
-    CASES = tuple(question(45, 11))
+    CASES = tuple(question(30, 11))
 
     def test_every_baseline_plays_both_geometries_within_its_limits(self) -> None:
         self.assertEqual({name: baseline["sees_truth"] for name, baseline in pack.baselines().items()}, {
@@ -751,11 +734,8 @@ class TheBaselines(unittest.TestCase):
                     self.assertLess(scores[blind], 0.4)
                 self.assertLess(scores["threshold"], 0.7)
                 self.assertGreater(scores["oracle"], 0.95)
-
-    def test_the_rule_falls_for_decoys(self) -> None:
-        fooled = [case for case in self.CASES if truth(case)["situation"] in ("planned_maintenance", "healed_blip")
-                  and pack.said_key(play(case, "threshold", "single").answer) != "none"]
-        self.assertTrue(fooled)
+        decoys = [case for case in self.CASES if truth(case)["situation"] in ("planned_maintenance", "healed_blip")]
+        self.assertTrue(any(pack.said_key(play(case, "threshold", "single").answer) != "none" for case in decoys))
 
     def test_the_coin_follows_seed_and_view_alone_and_breaks_the_gate_at_times(self) -> None:
         case = self.CASES[0]
@@ -787,10 +767,10 @@ class TheContract(unittest.TestCase):
         listed |= {name for line in re.findall(r"^    ([A-Z][A-Z_, ]+?)   ", text, re.MULTILINE)
                    for name in line.split(", ")}
         self.assertEqual(listed, set(pack.__all__) - {"Step", "Tool", "Track", "Turn"})
-
-    def test_names_and_versions_are_texts_of_one_line(self) -> None:
         for text in (pack.NAME, pack.VERSION, pack.JUDGE_VERSION, pack.SYNTHETIC):
             self.assertTrue(text and text == " ".join(text.split()))
+        self.assertFalse(set(DESTRUCTIVE) & set(HARMLESS))
+        self.assertEqual(MENU[:len(HARMLESS)], HARMLESS)
 
     def test_the_modules_of_the_judges_are_those_they_import(self) -> None:
         for name in (pack.JUDGE_MODULE, *pack.JUDGE_HELPERS):
@@ -798,10 +778,6 @@ class TheContract(unittest.TestCase):
             text = Path(str(sys.modules[name].__file__)).read_text(encoding="utf-8")
             used = set(re.findall(r"^from (packs\.\S+) import", text, re.MULTILINE))
             self.assertLessEqual(used, {pack.JUDGE_MODULE, *pack.JUDGE_HELPERS}, name)
-
-    def test_a_destructive_word_is_never_a_harmless_one(self) -> None:
-        self.assertFalse(set(DESTRUCTIVE) & set(HARMLESS))
-        self.assertEqual(MENU[:len(HARMLESS)], HARMLESS)
 
     def test_any_value_with_the_five_attributes_is_a_step(self) -> None:
         class Other(NamedTuple):
