@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -32,65 +32,69 @@ class Secrets:
 
     values: Mapping[str, str] = field(repr=False)
 
-    def beside(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """Those that the environment does not have: what is set there already holds.
-
-        An address that stands here with its key is taken with it or not at all: no key goes to another host.
-        """
-        taken = {name: value for name, value in self.values.items() if name not in environment}
-        for address, key in ((kind.address, kind.key) for kind in SERVERS.values() if kind.key):
-            if address in self.values and key in self.values:
-                if address not in environment:
-                    taken[key] = self.values[key]
-                elif environment[address] != self.values[address]:
-                    taken.pop(key, None)
-        return taken
-
 
 def read_env_file(path: Path) -> Secrets:
-    """The values of a file. Raises EnvironmentFailure if it is missing, Unusable with file and line."""
+    """The values of KEY=VALUE lines: comments, empty lines, `export` and quotes are known, `$` is a letter.
+
+    A name that stands twice has its last value. Raises EnvironmentFailure if the file is missing, Unusable with file
+    and line.
+    """
+    where = shown_path(path)
     if not path.exists():
-        raise EnvironmentFailure(f"{shown_path(path)}: the job's env_file is not there, and a chosen system may need "
-                                 "it; write it (KEY=VALUE lines), or choose baselines only with --offline")
+        raise EnvironmentFailure(f"{where}: the job's env_file is not there, and a chosen system may need it; write it "
+                                 "(KEY=VALUE lines), or choose baselines only with --offline")
     data = read_whole(path, MOST_BYTES)
     fault = encoding_fault(data.removeprefix(MARK))
     if fault:
-        raise Unusable(f"{shown_path(path)}: {fault}")
-    try:
-        return parse_env(data.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        number = data.count(b"\n", 0, error.start) + 1
-        raise Unusable(f"{shown_path(path)}, line {number}: it is not UTF-8") from None
-    except ValueError as error:
-        raise Unusable(f"{shown_path(path)}, {error}") from None
-
-
-def parse_env(text: str) -> Secrets:
-    """The values of KEY=VALUE lines: comments, empty lines, `export` and quotes are known, `$` is a letter.
-
-    A name that stands twice has its last value. Raises ValueError(`line 3: ...`), never with a value in it.
-    """
+        raise Unusable(f"{where}: {fault}")
     found: dict[str, str] = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        stripped = line.strip()
-        if not stripped or stripped.startswith("#"):
+    for number, raw in enumerate(data.removeprefix(MARK).split(b"\n"), 1):
+        try:
+            line = raw.decode("utf-8").strip()
+        except UnicodeDecodeError:
+            raise Unusable(f"{where}, line {number}: it is not UTF-8") from None
+        if not line or line.startswith("#"):
             continue
-        match = _LINE.fullmatch(stripped)
+        match = _LINE.fullmatch(line)
         if match is None:
-            raise ValueError(f"line {number}: it is not KEY=VALUE")
+            raise Unusable(f"{where}, line {number}: it is not KEY=VALUE")
         name, value = match.groups()
-        place = f"line {number}: the value of {name}"
         if value[:1] in ("'", '"'):
             value, quote, behind = value[1:].partition(value[0])
             if not quote or (behind.strip() and not behind.strip().startswith("#")):
-                raise ValueError(f"{place} begins with a quote and does not end with it")
+                raise Unusable(f"{where}, line {number}: the value of {name} begins with a quote and does not end "
+                               "with it")
         else:
             value = _COMMENT_BEHIND.sub("", value).strip()
         # a key with a line break or a typographic quote in it fails in a header, far from here
         if not all(" " <= letter <= "~" for letter in value):
-            raise ValueError(f"{place} holds something else than printable ASCII")
+            raise Unusable(f"{where}, line {number}: the value of {name} holds something else than printable ASCII")
         found[name] = value
     return Secrets(found)
+
+
+def not_set_in(environment: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
+    """The values that an environment does not have: what is set there already holds.
+
+    An address that stands here with its key is taken with it or not at all: no key goes to another host.
+    """
+    taken = {name: value for name, value in values.items() if name not in environment}
+    for address, key in ((kind.address, kind.key) for kind in SERVERS.values() if kind.key):
+        if address in values and key in values:
+            if address not in environment:
+                taken[key] = values[key]
+            elif environment[address] != values[address]:
+                taken.pop(key, None)
+    return taken
+
+
+def take_env_file(job: Job, systems: Iterable[str]) -> None:
+    """Put the values of the job's env_file into the environment, if one of the systems may need them.
+
+    Raises EnvironmentFailure where the file is missing, Unusable for a bad line.
+    """
+    if job.env_file is not None and not all(map(is_baseline, systems)):
+        os.environ.update(not_set_in(os.environ, read_env_file(Path(job.env_file)).values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +144,12 @@ def chosen_systems(job: Job, models: str | None, offline: bool) -> tuple[str, ..
     given_as = "--models" if models is not None else named_in(job)
     for name in names:
         split_name(name, given_as)
-    needing = [name for name in names if not is_baseline(name)]
-    if offline and models is not None and needing:
-        raise Unusable(f"--models {shown_line(needing[0], 80)}: --offline runs baselines only; leave one of them out")
-    kept = tuple(name for name in names if not (offline and name in needing))
+    if not offline:
+        return names
+    kept = tuple(filter(is_baseline, names))
+    if models is not None and kept != names:
+        other = next(name for name in names if not is_baseline(name))
+        raise Unusable(f"--models {shown_line(other, 80)}: --offline runs baselines only; leave one of them out")
     if not kept:
         raise Unusable(f"job {job.name} names no baseline, and --offline runs nothing else; name one with --models "
                        "baselines:NAME")
@@ -153,16 +159,6 @@ def chosen_systems(job: Job, models: str | None, offline: bool) -> tuple[str, ..
 def named_in(job: Job, key: str = "systems") -> str:
     """How an error names a key of a job."""
     return f"{key} in the job {job.name}:"
-
-
-def take_env_file(job: Job, systems: Iterable[str], environment: MutableMapping[str, str] | None = None) -> None:
-    """Put the values of the job's env_file into the environment, if one of the systems may need them.
-
-    What is set there already holds. Raises EnvironmentFailure where the file is missing, Unusable for a bad line.
-    """
-    if job.env_file is not None and not all(map(is_baseline, systems)):
-        target = os.environ if environment is None else environment
-        target.update(read_env_file(Path(job.env_file)).beside(target))
 
 
 def check_systems(names: Sequence[str], pack: Pack, job: Job, context: RunContext) -> None:
