@@ -5,8 +5,8 @@ Many of them record hundreds of trials, and each trial waits for the disk. What 
 campaign (`python3 -m tests.campaign`), and by whoever names a folder on one in TMPDIR.
 
 Whole texts that a person last read are kept in tests/goldens. After a change of what is printed: `python3 -m
-tests.goldens` writes those of the commands, `python3 -m tests.test_reports_goldens --write` those of reports, and alike
-for tests.test_reports_sections_cases and _pairs; their difference is to be read line by line.
+tests.goldens` writes those of the commands, `python3 -m tests.test_reports_goldens --write` those of reports; their
+difference is to be read line by line.
 
 Tests send signals to the processes that they start. A shell starts what runs in the background with SIGINT ignored,
 and children inherit that, so it is taken back.

@@ -7,14 +7,19 @@ from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 
-from benchkit.recordings.run_record import RunRecord
+from benchkit.basics.values import ErrorFacts
+from benchkit.recordings.run_record import Result, RunRecord
+from benchkit.render.as_text import as_text
 from benchkit.render.reading import plain
 from benchkit.reports.comparison import SideBySide, side_by_side
 from benchkit.reports.documents import markdown_report, page_report, text_report
+from benchkit.reports.gate import GateRules, gate_of
 from benchkit.reports.run_report import report_of
 from benchkit.reports.sections.lead import headline
+from benchkit.reports.sections.pairs import gate_document
+from tests.comparison_samples import two_of, with_outputs
 from tests.hostile_run import hostile_record
-from tests.reports_samples import WORKED_SUITE, case, record
+from tests.reports_samples import WORKED_SUITE, case, record, with_results
 
 LONG = "x" * 300_000
 CASES = {"always": "+++++", "never": "-----", "flaky": "+-+-+", "cut-short": "++nnn", "slow": "t+-t+", "unrun": "nnnnn"}
@@ -81,6 +86,49 @@ def other() -> RunRecord:
     """The same cases by another system, better at some and worse at others."""
     return replace(tagged({"always": "++-++", "never": "+++++", "flaky": "+-+-+", "cut-short": "++++-",
                            "slow": "-----", "unrun": "nnnnn"}), system="toys:other", settings={"temperature": 0.5})
+
+
+def everything() -> RunRecord:
+    """A case of every state, and in their trials all that a trial may have."""
+    run = with_outputs(tagged(CASES), {
+        **{("always", trial): "the same answer" for trial in range(1, 6)},
+        ("flaky", 1): '{"label": "bug", "urgent": true}', ("flaky", 2): '{"label": "spam"}', ("never", 1): "",
+        ("slow", 2): "\n".join(f"line {number}" for number in range(9)) + "GOOD" + "y" * 1300,
+        ("slow", 3): "\n".join(f"line {number}" for number in range(9)) + "BAD"})
+    first = replace(run.cases[0], input={"subject": "Help", "body": "one\ntwo", "count": 3, "urgent": None},
+                    expected={"deep": {"er": [1]}})
+
+    def fields(one: Result) -> Mapping[str, object]:
+        if (one.case, one.trial) == ("never", 2):
+            return {"reasoning": "first I thought", "finish": "length", "explain": None, "attempts": 2, "retries": 1}
+        if one.error is not None and one.error.type == "Timeout":
+            return {"error": ErrorFacts("Unfinished", "no end came", "half an ans")}
+        return {}
+    return with_results(replace(run, cases=(first, *run.cases[1:])), fields)
+
+
+def three_runs() -> SideBySide:
+    """A base, a candidate with everything that can happen, and one that was judged by another judge."""
+    base = record({"alpha": "++++", "beta": "+++-", "gamma": "+-+-", "delta": "----", "omega": "++++"})
+    candidate = with_outputs(
+        record({"alpha": "+--n", "beta": "+++-", "gamma": "++++", "delta": "nnnn", "new": "++++"}),
+        {("beta", 2): "answer two"})
+    anew = replace(base, judge=replace(base.judge, version="2"))
+    return side_of(base, candidate, anew, names="base candidate judged-anew", margin=Fraction(1, 20))
+
+
+def gate_text(base: RunRecord | Mapping[str, str], candidate: RunRecord | Mapping[str, str], rules: GateRules) -> str:
+    """What `harness.py compare` says of two runs."""
+    side = two_of(base, candidate)
+    comparison = side.pairs[0].comparison
+    assert comparison is not None
+    answer = gate_of(comparison, side.runs[1].totals, rules)
+    return "".join(as_text(gate_document(side, side.pairs[0], answer), is_full=True))
+
+
+def part_of(page: str, anchor: str) -> str:
+    """A section of a page."""
+    return page.split(f'<section id="{anchor}"')[1].split("</section>")[0]
 
 
 def hostile() -> RunRecord:

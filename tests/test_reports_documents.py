@@ -14,7 +14,8 @@ from benchkit.recordings.recording import SessionFacts
 from benchkit.recordings.run_record import RunRecord
 from benchkit.render.as_markdown import COMMENT
 from benchkit.render.columns import WIDTH, width_of
-from benchkit.reports.documents import case_report, first_screen
+from benchkit.reports.comparison import SideBySide, side_by_side
+from benchkit.reports.documents import case_report, first_screen, markdown_report, page_report, text_report
 from benchkit.reports.run_report import report_of
 from tests.hostile_run import HOSTILE, hostile_record
 from tests.markdown_tables import Table, tables, without_code
@@ -33,7 +34,7 @@ from tests.page_runs import (
 )
 from tests.reports_samples import SESSION, WORKED_SUITE, case, changed, record, result, with_results
 
-UNSEEN = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+UNSEEN = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 """What no format holds; a page holds tabs."""
 
 
@@ -222,9 +223,9 @@ class EveryFigure(unittest.TestCase):
                     self.assertRegex(" ".join(row[place + 1:place + 3]), r"(^| )([<>\d.]+ to [<>\d.]+|n/a)")
 
     def test_numbers_have_their_thousands_apart(self) -> None:
-        text = text_of(record({"A": "+" * 4999 + "-", "B": "+" * 5000}))
-        self.assertIn("looks stable in less than 0.1 % of runs of 5,000 trials.\n", text)
-        self.assertIn("The same for every k from 1 to 1,000, and for 5,000", page_of(record({"A": "+" * 5000})))
+        text = text_of(record({"A": "+" * 1499 + "-", "B": "+" * 1500}))
+        self.assertIn("looks stable in less than 0.1 % of runs of 1,500 trials.\n", text)
+        self.assertIn("The same for every k from 1 to 1,000, and for 1,500", page_of(record({"A": "+" * 1500})))
         # a trial and a k are called by their numbers, and digests and time stamps are such
         self.assertEqual([], re.findall(r"(?<!trial )(?<!answer )(?<!@)(?<!\^)(?<!any of )(?<!all of )(?<!source )"
                                         r"(?<![\d.,T:-])\d{4,}(?![\d-])", text))
@@ -260,15 +261,15 @@ class Lengths(unittest.TestCase):
                     self.assertEqual([line for line in text.splitlines() if line != line.rstrip()], [])
 
     def test_the_text_fits_two_screens(self) -> None:
-        uneven = {f"case-{number:03}": "+-" * 2500 if number % 2 else "-" * 5000 for number in range(4)}
+        uneven = {f"case-{number:03}": "+-" * 500 if number % 2 else "-" * 1000 for number in range(4)}
         many = {f"case-{number:03}": "+-n" if number % 2 else "---" for number in range(300)}
         for marks in (uneven, many, CASES):
             self.assertLessEqual(len(text_of(record(marks), full=False).splitlines()), 2 * 40)
 
     def test_markdown_fits_a_comment_whatever_it_is_about(self) -> None:
         marks = ("++++++++++", "+++++-++++", "----------", "++t++n-+++")
-        large = record({f"a-case-with-quite-a-long-name-{number:04}": marks[number % 4] for number in range(1000)})
-        apart = [record({f"case-{number}": "+-"}) for number in range(100)]
+        large = record({f"a-case-with-quite-a-long-name-{number:04}": marks[number % 4] for number in range(250)})
+        apart = [record({f"case-{number}": "+-"}) for number in range(60)]
         sessions = [replace(SESSION, environment={f"{number}-{'@' * 99}": number for number in range(200)}), SESSION]
         wide = record({"@" * 200 + str(number): "-" for number in range(20)}, sessions=sessions)
         for name, runs in (("large", (large,)), ("three", (large,) * 3), ("apart", apart), ("wide", (wide,)),
@@ -280,53 +281,65 @@ class Lengths(unittest.TestCase):
                 self.assertTrue(tables(text))
 
 
-class TextsOfStrangers(unittest.TestCase):
-    def setUp(self) -> None:
-        self.names = "".join(HOSTILE[:8]).replace(" ", "")
-        self.hostile = (hostile_record(), replace(hostile_record(), settings={}))
+def strange(words: str) -> SideBySide:
+    """Three runs, a text wherever one may stand: one, the same judged otherwise, and one with other outputs."""
+    def run(marks: Mapping[str, str], start: str) -> RunRecord:
+        of = with_results(record({f"{words}{name}": line for name, line in marks.items()}, {words: 1}), lambda one: {
+            "checks": one.checks and {words: one.verdict == "pass", "holds": True},
+            "explain": {words: words} if one.verdict == "fail" else None, "reasoning": words, "finish": words,
+            "error": one.error and ErrorFacts("BrokenReply", words, words), "output": f"{start * one.trial}{words}"})
+        cases = [replace(one, tags=(words,), input={"from": words, "body": words}, expected=[words])
+                 for one in of.cases]
+        session = replace(of.sessions[0], hardware=words, environment={"a": words})
+        return replace(of, cases=tuple(cases), system=words, task=replace(of.task, name=words),
+                       judge=replace(of.judge, name=words), sessions=(session,))
 
+    one = run({"A": "+-n", "B": "+++", "C": "++-", "D": "++n"}, "a")
+    judged = replace(one, judge=replace(one.judge, version=f"v{words}"))
+    other = run({"A": "+--", "B": "+++", "C": "+++", "E": "+++"}, "b")
+    return side_by_side([report_of(of, words) for of in (one, judged, other)])
+
+
+def built(side: SideBySide) -> tuple[object, ...]:
+    """What Markdown and the page of some runs are made of, and nothing of their words."""
+    found, shown = Outline("".join(page_report(side))), "".join(markdown_report(side))
+    return ([tag for tag in found.tags if tag != "wbr"], found.ids, found.links, found.attributes,
+            [(len(table.titles), len(table.rows)) for table in tables(shown)],
+            re.findall(r"(?m)^(?:#+|>|-|<\w+>|\|(?: -+:? \|)+)", without_code(shown)))
+
+
+class TextsOfStrangers(unittest.TestCase):
     def test_a_terminal_gets_nothing_that_it_obeys_and_lines_that_fit(self) -> None:
-        for text in HOSTILE:
-            run = replace(hostile_record((text,)), system=text)
-            told = [text_of(run, full=full) for full in (True, False)]
-            told += [text_of(run, replace(run, settings={})), first_screen(report_of(run, text))]
-            told += ["".join(case_report([report_of(run, text)], run.cases[0].id))]
+        for words in HOSTILE:
+            side = strange(words)
+            run, alone = side.runs[0], side_by_side(side.runs[:1])
+            told = ["".join(text_report(one, is_full=full)) for one in (side, alone) for full in (True, False)]
+            told += [first_screen(run), "".join(case_report([run], run.cases[0].id))]
             for shown in told:
-                with self.subTest(text=text[:20]):
+                with self.subTest(words=words[:20]):
                     self.assertNotRegex(shown, UNSEEN)
                     self.assertLessEqual(max(map(width_of, shown.splitlines())), WIDTH)
+            self.assertIn("first in trial", told[0])
 
-    def test_an_output_is_shown_whole_where_one_case_is_shown(self) -> None:
-        text = "y" * 250 + "\n\nlast line"
-        shown = "".join(case_report([report_of(changed(record({"A": "+"}), output=text), "run")], "A"))
-        self.assertIn("y" * 250 + "last line", "".join(line.strip().lstrip("| ") for line in shown.splitlines()))
+    def test_markdown_and_page_are_built_as_with_a_plain_text(self) -> None:
+        plain = built(strange("words"))
+        for words in filter(str.strip, HOSTILE):
+            with self.subTest(words=words[:20]):
+                self.assertEqual(plain, built(strange(words)))
 
-    def test_markdown_has_no_title_no_fold_and_no_html_of_theirs(self) -> None:
-        friendly = [re.findall(r"^#+ (.*)$", markdown_of(*[tagged()] * count), re.MULTILINE) for count in (1, 2)]
-        for count, titles in enumerate(friendly, 1):
-            text = markdown_of(*self.hostile[:count], names=" ".join([self.names] * count))
-            found = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-            self.assertEqual([one for one in found if "`" not in one], [one for one in titles if "`" not in one])
-            self.assertEqual(len(found), len(titles))
-            self.assertTrue(tables(text))
-            self.assertNotRegex(text, UNSEEN)
-            bare = re.sub(r"<!-- -->|</?details>|</?summary>|\\.", "", without_code(text))
-            self.assertNotRegex(bare, r"<[/a-z!?]|\]\(|!\[(?!WARNING|NOTE|CAUTION)")
-            depth = 0
-            for line in text.split("\n"):
-                depth += line.startswith("<details>") - (line == "</details>")
-                self.assertIn(depth, (0, 1, 2))
-            self.assertEqual(depth, 0)
-
-    def test_a_page_has_no_element_and_no_attribute_of_theirs(self) -> None:
-        kit = Outline(page_of(tagged(), other()))
+    def test_all_of_them_at_once_can_be_written_in_every_format(self) -> None:
         for count in (1, 2):
-            page = page_of(*self.hostile[:count], names=" ".join([self.names] * count))
-            outline = Outline(page)
-            self.assertLessEqual(set(outline.tags), set(kit.tags))
-            self.assertLessEqual(outline.attributes, kit.attributes)
-            self.assertNotRegex(page.replace("\t", ""), UNSEEN)
-            page.encode()
+            runs, kit = [hostile_record(), replace(hostile_record(), settings={})][:count], [tagged(), other()][:count]
+            names = " ".join(["".join(HOSTILE[:8]).replace(" ", "")] * count)
+            markdown, page, outline = markdown_of(*runs, names=names), page_of(*runs,
+                                                                               names=names), Outline(page_of(*kit))
+            for shown in (text_of(*runs, names=names), markdown, page.replace("\t", "")):
+                self.assertNotRegex(shown, UNSEEN)
+                shown.encode()
+            self.assertLessEqual(set(Outline(page).tags), set(outline.tags))
+            self.assertLessEqual(Outline(page).attributes, outline.attributes)
+            self.assertNotRegex(re.sub(r"<!-- -->|</?details>|</?summary>|\\.", "", without_code(markdown)),
+                                r"<[/a-z!?]|\]\(|!\[(?!WARNING|NOTE|CAUTION)")
 
     def test_an_error_that_a_stranger_words_stays_in_its_cell(self) -> None:
         run = changed(record({"A": "u"}), error=ErrorFacts("BadReply", "a | b\n\n# c `d"))

@@ -9,12 +9,27 @@ import sys
 import unittest
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 
+from benchkit.recordings.run_record import read_run_record
 from benchkit.render.columns import Paint
-from benchkit.reports.documents import case_report, first_screen, text_report
+from benchkit.reports.documents import case_report, first_screen, markdown_report, page_report, text_report
+from benchkit.reports.gate import GateRules
 from benchkit.reports.run_report import report_of
 from tests.commands import ROOT
-from tests.page_runs import markdown_of, other, page_of, side_of, tagged, text_of, without_pictures, worked
+from tests.page_runs import (
+    everything,
+    gate_text,
+    markdown_of,
+    other,
+    page_of,
+    side_of,
+    tagged,
+    text_of,
+    three_runs,
+    without_pictures,
+    worked,
+)
 from tests.reports_samples import record
 
 FOLDER = ROOT / "tests" / "goldens" / "reports"
@@ -23,18 +38,37 @@ FOLDER = ROOT / "tests" / "goldens" / "reports"
 def kept_texts() -> Iterator[tuple[str, str]]:
     """Names of files and whole texts.
 
-    `worked` is the suite whose figures are worked out by hand in other tests; `tagged` has a case of every state and
-    two right answers; `nothing` has no case.
+    `worked` is the suite whose figures are worked out by hand in other tests; `everything` has a case of every state
+    and two right answers; `nothing` has no case.
     """
-    run = report_of(worked(), "worked")
+    run, all_of, committed = report_of(worked(), "worked"), everything(), read_run_record(ROOT / "runs/smollm2.json")
     yield "worked-first.txt", first_screen(run)
     yield "worked-case.txt", "".join(case_report([run], "B"))
-    for name, of in (("worked", worked()), ("tagged", tagged()), ("nothing", record({}))):
+    for name, of in (("worked", worked()), ("everything", all_of), ("nothing", record({}))):
         yield f"{name}.txt", text_of(of, full=False, names=name)
         yield f"{name}-full.txt", text_of(of, names=name)
         yield f"{name}.md", markdown_of(of, names=name)
         yield f"{name}.html", without_pictures(page_of(of, names=name))
+    yield "committed.md", markdown_of(committed, names="committed")
+    cases = [(all_of, "always"), (all_of, "never"), (all_of, "flaky"), (all_of, "slow"),
+             (committed, "dev-004-price-forty")]
+    yield "one-case.txt", "\n".join("".join(case_report([report_of(of, "run")], name)) for of, name in cases)
     yield "two.txt", text_of(tagged(), other(), full=False)
+    side = three_runs()
+    yield "three.txt", "".join(text_report(side))
+    yield "three-full.txt", "".join(text_report(side, is_full=True))
+    yield "three.md", "".join(markdown_report(side))
+    yield "three.html", without_pictures("".join(page_report(side)))
+    yield "gate.txt", "\n".join(_gates())
+
+
+def _gates() -> Iterator[str]:
+    base = dict.fromkeys("abcdefghij", "+++")
+    fallen = {**base, **dict.fromkeys("abcdef", "++-")}
+    yield gate_text(base, {**fallen, "j": "++n", "k": "+++"}, GateRules(strict=True))
+    yield gate_text({**base, "gone": "+++"}, {**base, "a": "---"}, GateRules())
+    yield gate_text({**base, "j": "---"}, {**fallen, "f": "+++", "e": "+++"}, GateRules(max_drop=Fraction(1, 100)))
+    yield gate_text(fallen, base, GateRules())
 
 
 class WholeTexts(unittest.TestCase):
@@ -51,11 +85,11 @@ class WholeTexts(unittest.TestCase):
 
 class TheSame(unittest.TestCase):
     def test_with_colours_taken_away_the_text_is_the_same(self) -> None:
-        side, run = side_of(worked()), report_of(worked(), "first")
-        for plain, painted in ((text_of(worked(), full=False), "".join(text_report(side, Paint(True)))),
-                               (text_of(worked()), "".join(text_report(side, Paint(True), is_full=True))),
-                               (first_screen(run), first_screen(run, Paint(True))),
-                               ("".join(case_report([run], "B")), "".join(case_report([run], "B", Paint(True))))):
+        run, one, three = report_of(everything(), "first"), side_of(everything()), three_runs()
+        for write in (lambda paint: first_screen(run, paint), lambda paint: case_report([run], "slow", paint),
+                      lambda paint: text_report(one, paint), lambda paint: text_report(one, paint, is_full=True),
+                      lambda paint: text_report(three, paint), lambda paint: text_report(three, paint, is_full=True)):
+            plain, painted = ("".join(write(Paint(is_on))) for is_on in (False, True))
             self.assertNotIn("\x1b", plain)
             self.assertIn("\x1b", painted)
             self.assertEqual(plain, re.sub("\x1b\\[[0-9]*m| +(?=\x1b\\[0m\n)", "", painted))
