@@ -62,7 +62,7 @@ class Wrapping(unittest.TestCase):
 
     def test_a_quoted_text_keeps_its_lines_and_loses_no_character(self) -> None:
         lines = quoted("one\n\n" + "y" * 150 + "\n\tz", "| ")
-        self.assertEqual(lines[:2], ["| one", "|"])
+        self.assertEqual(lines[:2], ["| one", "| "])
         self.assertEqual(lines[2], "| " + "y" * 98)
         self.assertEqual(lines[3], "| " + "y" * 52)
         self.assertEqual(lines[4], "|     z")

@@ -30,7 +30,7 @@ class TextRenderer:
         for part in (document.lead, document.sections):
             for number, line in enumerate(self._blocks(part, "")):
                 yield from [""] if number == 0 and not is_bare else []
-                yield line
+                yield line.rstrip()
                 is_bare = False
         if document.footer and self.is_full:
             yield from ["", *wrapped(plain(document.footer))]

@@ -102,8 +102,7 @@ def folded(text: str, width: int, at_blanks: bool = False) -> list[str]:
 def quoted(text: str, indent: str, width: int = WIDTH) -> list[str]:
     """A text of strangers whole, line by line, folded to the width, control characters shown."""
     lines = shown(text).replace("\t", "    ").split("\n")
-    return [(indent + piece).rstrip()
-            for line in lines for piece in folded(line, width - width_of(indent), at_blanks=True)]
+    return [indent + piece for line in lines for piece in folded(line, width - width_of(indent), at_blanks=True)]
 
 
 def table(columns: Sequence[doc.Column], rows: Iterable[Sequence[Painted]], indent: str = INDENT) -> list[str]:
