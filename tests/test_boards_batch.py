@@ -89,7 +89,7 @@ class FindingBatches(BatchTest):
             self.start()
         self.assertEqual(["also/20261130T120000Z", "mine/20261130T115959Z", "mine/20261130T120000Z",
                           *(f"mine/20261130T120000Z-{number}" for number in range(2, 12))],
-                         [found.name for found in every_batch(self.runs)])
+                         [name for name, _ in every_batch(self.runs)])
 
     def test_the_newest_that_is_not_published_is_gone_on_with_and_a_blocked_one_stands_before_nothing(self) -> None:
         for stamp, status, is_open, is_any in (
@@ -110,7 +110,8 @@ class FindingBatches(BatchTest):
         found = self.start()
         cut_off = batches.make_batch_folder(self.runs, "mine", "2026-11-30T15:00:00.000Z")
         (self.runs / "mine" / "notes").mkdir()
-        self.assertEqual(([found], found), (list(every_batch(self.runs)), newest(self.runs, "mine", is_open=True)))
+        self.assertEqual([(found.name, found.batch)], list(every_batch(self.runs)))
+        self.assertEqual(found, newest(self.runs, "mine", is_open=True))
         with self.assertRaises(Unusable):
             find_batch(self.runs, cut_off.name, "mine")
 

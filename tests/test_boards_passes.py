@@ -65,7 +65,7 @@ def counted_reads() -> Iterator[Counter[int]]:
 
 class Passes(BoardCommand):
     def test_a_report_reads_the_log_at_most_twice_and_the_trace_once(self) -> None:
-        self.job(count="12", trials="10")
+        self.job(count="12", trials="4")
         self.well("run jobs/tiny.toml --models baselines:even,robots:good,robots:late")
         self.assert_read_seldom("report jobs/tiny.toml")
         self.assert_read_seldom("recompute tiny/" + self.batch().name)
@@ -89,7 +89,7 @@ class Memory(unittest.TestCase):
             batch = Batch(Path(folder))
             batch.run({ROBOT: Robot([LOOK, ANSWER] * 8)}, trials=4)
             log, trial = batch.log(), batch.trials()[0]
-        self.assertLess(kept(log, trial, 40_000), 40_000 * 64 + 300_000)
+        self.assertLess(kept(log, trial, 10_000), 10_000 * 64 + 300_000)
 
 
 def kept(log: TrialLog, trial: TrialLine, count: int) -> int:

@@ -158,14 +158,6 @@ _DAY_S = 86400.0
 _STAMP = re.compile(r"(\d{8}T\d{6}Z)(?:-(\d{1,6}))?")
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenBatch:
-    """A batch whose batch.json cannot be read: `job/stamp`, and why."""
-
-    name: str
-    why: str
-
-
 def put_batch(folder: Path, batch: Batch, questions: Questions) -> FoundBatch:
     """A batch on the disk, its questions before its batch.json, be it in the place of others.
 
@@ -188,14 +180,14 @@ def make_batch_folder(runs: Path, job: str, stamp: str) -> Path:
     return folder
 
 
-def every_batch(runs: Path) -> Iterator[FoundBatch | BrokenBatch]:
-    """All batches, by job and then by age."""
+def every_batch(runs: Path) -> Iterator[tuple[str, Batch | str]]:
+    """All batches, by job and then by age: `job/stamp` and the batch, or why its batch.json cannot be read."""
     for job in sorted(runs.iterdir()) if runs.is_dir() else ():
         for folder in _folders(job):
             try:
-                yield read_batch(folder)
+                yield f"{job.name}/{folder.name}", read_batch(folder).batch
             except Unusable as error:
-                yield BrokenBatch(f"{job.name}/{folder.name}", str(error))
+                yield f"{job.name}/{folder.name}", str(error)
 
 
 def newest(runs: Path, job: str, *, is_open: bool = False) -> FoundBatch | None:

@@ -1,21 +1,7 @@
 """The log of a batch and those of its shards, held against what else the batch says, and merging them.
 
-A shard has a log and a trace of its own beside those of the whole batch:
-
-    responses.jsonl   responses.shard-2-of-3.jsonl
-    trace.jsonl       trace.shard-2-of-3.jsonl
-
 A log can lose its end without a sign in itself. batch.json and the trace then know more than it does, and going on
 would ask again what was answered.
-
-Merging, each trace is read through once, in the order in which the merged log took the logs over, so that trials stand
-in the trace as they stand in the log. A trial that the merged log took from another log is left out, and so is one that
-damage took a line of, in the trace or in the log. What no log has a line of goes along as it stands else: a trial that
-was cut off stays abandoned, and one whose line was taken out of its log stays a violation.
-
-Shards can stand in the folder of the batch, or in copies of it that other machines made. What was merged before is
-merged again with them, so that a shard that comes late is added by the same command. Log and trace are whole, under
-names of their own, before either takes its place; a merge that is cut off between the two is finished by the next.
 """
 from __future__ import annotations
 
@@ -48,7 +34,7 @@ _MERGED_LOG, _MERGED_TRACE = "responses.merged.jsonl", "trace.merged.jsonl"
 
 
 def log_path(folder: Path, shard: Shard | None = None) -> Path:
-    """Where a batch keeps its answers, or those of one of its shards."""
+    """Where a batch keeps its answers, or those of one of its shards: responses.shard-2-of-3.jsonl."""
     return folder / (Path(RESPONSES).stem + mark_of(shard) + ".jsonl")
 
 
@@ -76,7 +62,7 @@ def no_writer(log: Path) -> Iterator[None]:
 
 def has_bytes(path: Path) -> bool:
     """Whether a file is there and not empty."""
-    return path.exists() and path.stat().st_size > 0
+    return trace_file.trace_size(path) > 0
 
 
 def log_of(
@@ -155,9 +141,10 @@ def merge_command(found: FoundBatch) -> str:
 def merge_batches(found: FoundBatch, copies: Sequence[FoundBatch] = ()) -> Merged:
     """Put all that the shards of a batch and of its copies hold into its responses.jsonl and its trace.jsonl.
 
-    Raises Unusable, and nothing is changed: a copy of another batch, a log or trace that cannot be read, logs of
-    different plans or settings, a cell with two outcomes, nothing to merge. EnvironmentFailure where it is in use, or
-    cannot be written; then the same command goes on.
+    What was merged before is merged again with them. Log and trace are whole, under names of their own, before either
+    takes its place; a merge that is cut off between the two is finished by the next. Raises Unusable, and nothing is
+    changed: a copy of another batch, a log or trace that cannot be read, logs of different plans or settings, a cell
+    with two outcomes, nothing to merge. EnvironmentFailure where it is in use, or cannot be written.
     """
     for copy in copies:
         _check_copy(copy, found)
@@ -249,7 +236,12 @@ def _part_of(found: FoundBatch, shard: Shard | None) -> _TracePart | None:
 
 
 def _joined_traces(parts: Sequence[_TracePart], merged: TrialLog) -> Iterator[bytes]:
-    """The lines of the trace beside the merged log. Raises Unusable for a trace that is not there, or is damaged."""
+    """The lines of the trace beside the merged log. Raises Unusable for a trace that is not there, or is damaged.
+
+    Trials stand in the trace as in the log, but for those that it took from another log, and those that damage took a
+    line of. What no log has a line of goes along: a trial that was cut off stays abandoned, and one whose line was
+    taken out of its log stays a violation.
+    """
     places = {key: place for place, key in enumerate(trace_file.trial_keys(merged))}
     kept: Set[SegmentKey] = places.keys()
     owners: dict[SegmentKey, _TracePart] = {}

@@ -1,8 +1,4 @@
-"""A run into a batch: which batch it goes on with (the newest that is not published, one that was named, or a new one),
-and the session that asks what is left of it.
-
-Answers go into responses.jsonl, a trial log like any other, or into that of a shard; the trace grows beside it.
-"""
+"""A run into a batch: which one it goes on with, and the session that asks what is left and keeps log and trace."""
 from __future__ import annotations
 
 import os

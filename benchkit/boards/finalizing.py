@@ -1,12 +1,4 @@
-"""Finalizing a batch: judge what was answered, check the trace against the log, write all that follows from it; and
-closing it for good.
-
-    examine    reads and judges, writes nothing
-    recompute  the same with the judges of now, and what they change
-    verified   why a batch must not be published, if it must not
-    publish    runs the baselines again, and examines anew
-    finalize   writes eval.jsonl, the board, and batch.json last
-"""
+"""Finalizing a batch: judge what was answered, check the trace against the log, write all that follows; publishing."""
 from __future__ import annotations
 
 from collections import Counter

@@ -285,11 +285,10 @@ def list_batches(typed: BoardCommand) -> bool:
         # the example lies beside the kit
         example = os.path.join(os.path.dirname(typed.command.prog), "jobs", "example.toml")
         typed.lines([f"no batches yet; python3 board.py run {shlex.quote(example)} --offline makes one"])
-    for one in found:
-        typed.lines([f"{one.name}  unreadable  {one.why}" if isinstance(one, batches.BrokenBatch) else
-                     f"{one.name}  {one.batch.status}  {one.batch.job.geometry}, "
-                     f"{count_of(len(one.batch.cases_sha256), 'question')}, "
-                     f"{count_of(len(one.batch.systems), 'system')}"])
+    for name, batch in found:
+        typed.lines([f"{name}  unreadable  {batch}" if isinstance(batch, str) else
+                     f"{name}  {batch.status}  {batch.job.geometry}, {count_of(len(batch.cases_sha256), 'question')}, "
+                     f"{count_of(len(batch.systems), 'system')}"])
     return True
 
 

@@ -1,9 +1,7 @@
 """Writing a trace beside the log, event by event, and reading it: one pass, one trial in memory at a time.
 
-An event is in the file before the call that emits it returns, so that a kill loses none; all events of a trial are on
-the disk before its trial line is written. Bytes once in the file never change and are never cut: a torn tail is
-closed with a newline and named in the session line of the log.
-
+An event is in the file before the call that emits it returns, and all of a trial are on the disk before its trial line
+is written. Bytes once in the file never change: a torn tail is closed with a newline and named in the session line.
 Damage is bytes that are no whole line. It is harmless behind the last whole line (a kill tore it), and where a session
 line of the log names it; any other is harmful. A whole line that says what no event can is refused.
 """
