@@ -162,7 +162,7 @@ def compare_runs(options: argparse.Namespace) -> int:
     from benchkit.recordings.run_record import read_run_record
     from benchkit.render.as_text import as_text
     from benchkit.reports.comparison import side_by_side
-    from benchkit.reports.gate import GateRules, gate_of
+    from benchkit.reports.verdicts import GateRules, gate_of
     from benchkit.reports.run_report import report_of
     from benchkit.reports.sections.pairs import gate_document
     paths = [cli.path(options.base), cli.path(options.candidate)]

@@ -25,10 +25,9 @@ from benchkit.boards.standings import Record, ranking_of, records_of
 from benchkit.recordings.run_record import Judge, JudgedCase, RunRecord, Totals
 from benchkit.reports.comparison import SideBySide, side_by_side
 from benchkit.reports.failures import Failures
-from benchkit.reports.gate import GateRules, gate_of
 from benchkit.reports.run_report import RunReport, report_of
 from benchkit.reports.tally import CaseRow, interval_of
-from benchkit.reports.verdicts import Finding, verdict_of
+from benchkit.reports.verdicts import Finding, GateRules, gate_of, verdict_of
 from benchkit.statistics.estimators import Counts
 from benchkit.statistics.permutation import ALPHA, OpenValue, sign_flip_p
 from benchkit.statistics.ranking import open_pair_tests, rank_sets

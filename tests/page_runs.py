@@ -13,10 +13,10 @@ from benchkit.render.as_text import as_text
 from benchkit.render.reading import plain
 from benchkit.reports.comparison import SideBySide, side_by_side
 from benchkit.reports.documents import markdown_report, page_report, text_report
-from benchkit.reports.gate import GateRules, gate_of
 from benchkit.reports.run_report import report_of
 from benchkit.reports.sections.lead import headline
 from benchkit.reports.sections.pairs import gate_document
+from benchkit.reports.verdicts import GateRules, gate_of
 from tests.comparison_samples import two_of, with_outputs
 from tests.hostile_run import hostile_record
 from tests.reports_samples import WORKED_SUITE, case, record, with_results

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from benchkit.basics.values import ErrorFacts, Usage
 from benchkit.recordings.run_record import RunRecord
-from benchkit.reports.anomalies import Rounds
 from benchkit.reports.figures import spread
 from benchkit.reports.run_report import report_of
-from benchkit.reports.tally import tally_of
+from benchkit.reports.tally import Rounds, tally_of
 from benchkit.reports.warnings import ReportWarning, session_differences, temperature_of
 from benchkit.statistics.estimators import State
 from benchkit.statistics.intervals import anytime

@@ -9,8 +9,8 @@ from fractions import Fraction
 from itertools import product
 
 from benchkit.render.as_text import as_text
-from benchkit.reports.gate import Gate, GateAnswer, GateRules, gate_of
 from benchkit.reports.sections.pairs import gate_document
+from benchkit.reports.verdicts import Gate, GateAnswer, GateRules, gate_of
 from tests.comparison_samples import BETTER, WORSE, compared, two_of
 from tests.oracle import decisions
 
@@ -289,8 +289,8 @@ class ItsText(unittest.TestCase):
         for base, candidate, rules in (
                 (fallen(5), fallen(0), GateRules()), (fallen(0), fallen(0), GateRules()),
                 (fallen(0), fallen(5), GateRules(max_drop=Fraction(1, 4))), (fallen(0), fallen(6), GateRules())):
-            self.assertTrue(gate(base, candidate, rules).is_decided)
-        self.assertFalse(gate(fallen(0), fallen(5)).is_decided)
+            self.assertIsNot(GateAnswer.NOT_DECIDED, gate(base, candidate, rules).answer)
+        self.assertIs(GateAnswer.NOT_DECIDED, gate(fallen(0), fallen(5)).answer)
 
     def test_cases_of_one_side_are_named_beside_the_rules(self) -> None:
         head = self.head({"A": "++", "B": "++"}, {"A": "++", "C": "+-"})

@@ -14,8 +14,8 @@ from fractions import Fraction
 from benchkit.recordings.run_record import read_run_record
 from benchkit.render.columns import Paint
 from benchkit.reports.documents import case_report, first_screen, markdown_report, page_report, text_report
-from benchkit.reports.gate import GateRules
 from benchkit.reports.run_report import report_of
+from benchkit.reports.verdicts import GateRules
 from tests.commands import ROOT
 from tests.page_runs import (
     everything,

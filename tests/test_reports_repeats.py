@@ -8,7 +8,7 @@ from fractions import Fraction
 from benchkit.basics.values import ErrorFacts
 from benchkit.recordings.digests import ErrorPairs, TrialOf
 from benchkit.recordings.run_record import RunRecord
-from benchkit.reports.repeats import Repeat, is_repeat
+from benchkit.reports.paired_cases import Repeat, is_repeat
 from benchkit.statistics.permutation import PairedCounts, label_permutation_p
 from tests.comparison_samples import compared, with_outputs
 from tests.reports_samples import record

@@ -9,6 +9,8 @@ from fractions import Fraction
 from unittest.mock import call, patch
 
 from benchkit.basics.values import ErrorFacts, Timings, Usage
+from benchkit.recordings.recording import SessionFacts
+from benchkit.recordings.run_record import Result
 from benchkit.reports.failures import (
     LONGEST_LABEL,
     MOST_LABELS,
@@ -18,17 +20,21 @@ from benchkit.reports.failures import (
     Reason,
     Unjudged,
     failed_checks,
-    failures_of,
     labels_in,
-    unjudged_of,
 )
-from benchkit.reports.run_report import report_of, suite_at
-from benchkit.reports.speed import latency_of, speed_of
-from benchkit.reports.tally import in_state, never_passed, tag_rows, tally_of
+from benchkit.reports.run_report import report_of, suite_at, tag_rows
+from benchkit.reports.speed import LatencyCount, latency_of
+from benchkit.reports.tally import RunTally, in_state, never_passed, tally_of
 from benchkit.statistics.estimators import State
 from benchkit.statistics.intervals import wilson
 from benchkit.statistics.percentiles import Latency
 from tests.reports_samples import SESSION, WORKED_SUITE, case, changed, record, result
+
+
+def tally(results: Sequence[Result], sessions: Sequence[SessionFacts] = (SESSION,)) -> RunTally:
+    """What is counted over these trials of one case."""
+    run = record({"A": "+" * len(results)}, sessions=sessions)
+    return tally_of(replace(run, results=tuple(results)))
 
 
 class TheWorkedSuite(unittest.TestCase):
@@ -145,7 +151,7 @@ class WhyTrialsFailed(unittest.TestCase):
             replace(result("A", 1, "-"), checks={"parses": True, "label": False, "size": False}),
             replace(result("A", 2, "-"), checks={"parses": True, "label": False, "size": True}),
             replace(result("A", 3, "+"), checks={"parses": True, "label": True, "size": True}), result("A", 4, "n")]
-        failures = failures_of(results)
+        failures = tally(results).failures
         self.assertEqual((failures.judged, failures.failed), (3, 2))
         self.assertEqual(failures.checks, (
             CheckCount("parses", 0, 0), CheckCount("label", 2, 1), CheckCount("size", 1, 0)))
@@ -153,11 +159,11 @@ class WhyTrialsFailed(unittest.TestCase):
     def test_explanations_are_counted_most_frequent_first_and_equal_ones_by_name(self) -> None:
         texts = ["got b", "got a", "got c", "got c"]
         results = [replace(result("A", trial, "-"), explain={"label": text}) for trial, text in enumerate(texts, 1)]
-        self.assertEqual(failures_of(results).reasons, (
+        self.assertEqual(tally(results).failures.reasons, (
             Reason("label", "got c", 2), Reason("label", "got a", 1), Reason("label", "got b", 1)))
 
     def test_a_task_that_does_not_explain_has_checks_and_no_reasons(self) -> None:
-        failures = failures_of([replace(result("A", 1, "-"), explain=None)])
+        failures = tally([replace(result("A", 1, "-"), explain=None)]).failures
         self.assertEqual((failures.reasons, failures.checks[1].failed), ((), 1))
 
     def test_the_failed_checks_of_an_incomplete_trial_are_none(self) -> None:
@@ -166,11 +172,12 @@ class WhyTrialsFailed(unittest.TestCase):
 
     def test_incomplete_trials_are_counted_by_type_in_the_order_of_the_closed_list(self) -> None:
         results = [result("A", 1, "u"), result("A", 2, "n"), result("A", 3, "u"), result("A", 4, "+")]
-        self.assertEqual([(one.type, one.count) for one in unjudged_of(results)], [("NotRun", 1), ("Unreachable", 2)])
+        self.assertEqual([("NotRun", 1), ("Unreachable", 2)],
+                         [(one.type, one.count) for one in tally(results).unjudged])
 
     def test_a_type_shows_the_message_that_most_of_its_trials_carry(self) -> None:
         results = [replace(result("A", 1, "n"), error=ErrorFacts("ServerError", message)) for message in "baa"]
-        self.assertEqual(unjudged_of(results), (Unjudged("ServerError", 3, "a", 2),))
+        self.assertEqual(tally(results).unjudged, (Unjudged("ServerError", 3, "a", 2),))
 
 
 class WhichAnswerForWhich(unittest.TestCase):
@@ -252,31 +259,34 @@ class Tags(unittest.TestCase):
 
 class Speed(unittest.TestCase):
     def test_cold_trials_have_their_own_column(self) -> None:
-        speed = speed_of(record({"A": "+++", "B": "-++"}).results, [SESSION])
+        speed = tally_of(record({"A": "+++", "B": "-++"})).speed
         self.assertEqual((speed.warm.n, speed.cold.n), (4, 2))
         self.assertEqual((speed.warm.shortest, speed.warm.longest, speed.cold.longest), (0.2, 0.3, 0.1))
 
     def test_a_timeout_ranks_above_everything_at_the_smallest_limit(self) -> None:
         sessions = [replace(SESSION, timeout_s=60.0), SESSION, replace(SESSION, timeout_s=None)]
-        speed = speed_of(record({"A": "+" * 11 + "tt"}).results, sessions)
+        speed = tally(record({"A": "+" * 11 + "tt"}).results, sessions).speed
         self.assertEqual((speed.warm.n, speed.warm.timeouts), (12, 2))
         p90 = speed.warm.percentiles[1]
         assert p90 is not None
         self.assertEqual(p90.value, Latency(60.0, censored=True))
 
     def test_other_errors_say_nothing_about_speed(self) -> None:
-        speed = speed_of(record({"A": "+unu"}).results, [SESSION])
+        speed = tally(record({"A": "+unu"}).results).speed
         self.assertEqual((speed.warm.n, speed.cold.n), (0, 1))
 
     def test_percentiles_below_their_size_are_not_made_up(self) -> None:
-        speed = speed_of(record({"A": "+" * 10}).results, [SESSION])
+        speed = tally(record({"A": "+" * 10}).results).speed
         self.assertEqual([found is not None for found in speed.warm.percentiles], [True, False, False, False])
 
     def test_latencies_are_kept_in_order_without_what_is_no_finite_number(self) -> None:
         drawn = [3.0, math.inf, 0.5, math.nan, 2.0, 0.5]
         results = [replace(one, recorded_latency_s=seconds, cold=False) for one, seconds in zip(
             record({"A": "+" * 6}).results, drawn, strict=True)]
-        warm = speed_of(results, [SESSION]).warm
+        measured = LatencyCount([SESSION])
+        for one in results:
+            measured.take(one)
+        warm, _ = measured.columns()
         self.assertEqual((4, [0.5, 0.5, 2.0, 3.0], 0.5, 3.0), (warm.n, [*warm.judged], warm.shortest, warm.longest))
 
     def test_the_latency_of_this_run_goes_before_that_of_its_recording(self) -> None:
@@ -285,7 +295,7 @@ class Speed(unittest.TestCase):
         self.assertEqual(latency_of(replace(one, latency_s=0.0)), 0.0)
 
     def test_an_unknown_latency_is_left_out(self) -> None:
-        speed = speed_of(changed(record({"A": "++"}), recorded_latency_s=None).results, [SESSION])
+        speed = tally(changed(record({"A": "++"}), recorded_latency_s=None).results).speed
         self.assertEqual((speed.warm.n, speed.warm.longest), (0, None))
 
     def test_output_tokens_per_second_is_a_ratio_of_sums(self) -> None:
@@ -293,22 +303,22 @@ class Speed(unittest.TestCase):
                    replace(result("A", 2, "+"), usage=Usage(5, 90), timings=Timings(output_s=4.9)),
                    replace(result("A", 3, "+"), usage=Usage(None, 7), timings=Timings()),
                    replace(result("A", 4, "+"), usage=Usage(), timings=None)]
-        tokens = speed_of(results, []).tokens
+        tokens = tally(results, []).speed.tokens
         self.assertEqual((tokens.trials, tokens.prompt, tokens.output, tokens.cached), (3, 10, 107, 3))
         self.assertEqual(tokens.output_per_second, 20)
 
     def test_without_output_times_there_is_no_rate(self) -> None:
-        self.assertIsNone(speed_of(changed(record({"A": "+"}), timings=None).results, []).tokens.output_per_second)
+        self.assertIsNone(tally(changed(record({"A": "+"}), timings=None).results, []).speed.tokens.output_per_second)
 
     def test_loading_is_shown_apart_and_reloads_are_counted(self) -> None:
         run = changed(record({"A": "+++"}), timings=Timings(load_s=0.004))
         results = (replace(run.results[0], timings=Timings(load_s=7.25)), *run.results[1:])
-        loading = speed_of(results, [SESSION, replace(SESSION, load_s=None)]).loading
+        loading = tally(results, [SESSION, replace(SESSION, load_s=None)]).speed.loading
         self.assertEqual((loading.sessions, loading.reloads, loading.longest_reload_s), ((1.5, None), 1, 7.25))
 
     def test_attempts_are_counted_over_started_trials(self) -> None:
         results = [replace(result("A", 1, "+"), attempts=3, retries=2), result("A", 2, "-"), result("A", 3, "n")]
-        attempts = speed_of(results, []).attempts
+        attempts = tally(results, []).speed.attempts
         self.assertEqual((attempts.cells, attempts.repeated, attempts.most, attempts.retries), (2, 1, 3, 2))
 
 

@@ -5,7 +5,7 @@ In a pair, the run given first is the base and the other the candidate; a differ
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
@@ -14,33 +14,22 @@ from typing import Literal
 from benchkit.basics.texts import count_of, verb_for
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.figures import probability
-from benchkit.reports.latency_ratio import LatencyRatio, latency_ratios, machines_differ
 from benchkit.reports.paired_cases import (
     CaseDifference,
     Incompatibility,
     Outcome,
-    case_differences,
+    Repeat,
     incompatibilities_between,
-    only_in,
+    is_repeat,
+    repeat_of,
 )
-from benchkit.reports.repeats import Repeat, is_repeat, repeat_of
 from benchkit.reports.run_report import RunReport
+from benchkit.reports.speed import LatencyColumn, LatencyCount, LatencyRatio
+from benchkit.reports.tally import CaseRow
 from benchkit.reports.warnings import ReportWarning
+from benchkit.statistics import permutation
 from benchkit.statistics.intervals import Interval, open_plus_two, paired_plus_two
-from benchkit.statistics.permutation import (
-    ALPHA,
-    difference_bounds,
-    fewest_differing,
-    has_uneven_trials,
-    mean,
-    mirrored_p,
-    paired_p,
-    robust_winner,
-    same_within,
-    sign_flip_p,
-    smallest_sign_flip_p,
-    worst_paired_p,
-)
+from benchkit.statistics.permutation import ALPHA, mean, worst_paired_p
 from benchkit.statistics.ranking import PairTest, RankSet, holm, rank_sets
 
 
@@ -146,7 +135,7 @@ class Comparison:
         """p of "as many stop passing every time as begin to"; None unless as many trials of each case were judged."""
         if any(self.incomplete) or any(case.base.n != case.candidate.n for case in self.cases):
             return None
-        return mirrored_p(len(self.regressions), self.progressed)
+        return permutation.mirrored_p(len(self.regressions), self.progressed)
 
     def with_outcome(self, outcome: Outcome) -> tuple[CaseDifference, ...]:
         """The cases the candidate won, lost, tied, or of which nothing is known."""
@@ -189,8 +178,12 @@ class SideBySide:
 
 def side_by_side(runs: Sequence[RunReport], margin: Fraction | None = None) -> SideBySide:
     """Compare every pair of runs; `margin` is what may be called the same, as a share (1/20: 5 points)."""
-    pairs = _with_holm([_pair(runs, base, candidate, margin)
-                        for base, candidate in combinations(range(len(runs)), 2)])
+    pairs = []
+    for base, candidate in combinations(range(len(runs)), 2):
+        incompatibilities = incompatibilities_between(runs[base].record, runs[candidate].record)
+        comparison = None if incompatibilities else compare(runs[base], runs[candidate], margin)
+        pairs.append(Pair(base, candidate, incompatibilities, comparison, None, None))
+    pairs = _with_holm(pairs)
     ranks = tuple(_rank(place, pairs) for place in range(len(runs)))
     return SideBySide(tuple(runs), labels_of([run.name for run in runs]), ranks, tuple(pairs))
 
@@ -203,49 +196,70 @@ def labels_of(names: Sequence[str]) -> tuple[str, ...]:
 
 def compare(base: RunReport, candidate: RunReport, margin: Fraction | None = None) -> Comparison:
     """Compare two runs that nothing keeps from being compared."""
-    cases = case_differences(base.cases, candidate.cases)
+    others = {row.id: row for row in candidate.cases}
+    cases = tuple(CaseDifference(row, others[row.id]) for row in base.cases if row.id in others)
     counts = [case.counts for case in cases]
     known = [case for case in cases if case.difference is not None]
-    differences = [case.difference for case in known if case.difference is not None]
-    interval, bounds, p = paired_plus_two(differences), difference_bounds(counts), paired_p(counts)
+    differences = permutation.pass_rate_differences(counts)
+    interval, bounds = paired_plus_two(differences), permutation.difference_bounds(counts)
+    p = permutation.paired_p(counts)
     is_incomplete = any(pair.first.incomplete or pair.second.incomplete for pair in counts)
     ends = [(one.low, one.high) for one in (pair.open_difference for pair in counts)]
     around = open_plus_two(ends) if is_incomplete else interval
-    is_same_system = is_repeat(base.record, candidate.record)
     found = Comparison(
-        cases=cases, only_base=only_in(base.cases, candidate.cases),
-        only_candidate=only_in(candidate.cases, base.cases),
-        gone=only_in([row for row in base.cases if row.passed_every_time], candidate.cases),
+        cases=cases, only_base=_only_in(base.cases, candidate.cases),
+        only_candidate=_only_in(candidate.cases, base.cases),
+        gone=_only_in([row for row in base.cases if row.passed_every_time], candidate.cases),
         base_rate=mean([Fraction(case.base.passed, case.base.n) for case in known]),
         candidate_rate=mean([Fraction(case.candidate.passed, case.candidate.n) for case in known]),
         difference=mean(differences), interval=interval, open_interval=around, p=p,
-        sign_flip=sign_flip_p(differences) if has_uneven_trials(counts) else p,
-        p_worst=worst_paired_p(counts) if is_incomplete else p, smallest_p=smallest_sign_flip_p(differences),
-        bounds=bounds, robust=(None, "candidate", "base")[robust_winner(bounds)], margin=margin,
-        same_within_margin=None if margin is None else bool(differences) and same_within(around, margin),
-        latency=latency_ratios(base, candidate, [case.id for case in cases]),
-        repeat=repeat_of(base.record, candidate.record, cases) if is_same_system else None, warnings=())
+        sign_flip=permutation.sign_flip_p(differences) if permutation.has_uneven_trials(counts) else p,
+        p_worst=worst_paired_p(counts) if is_incomplete else p,
+        smallest_p=permutation.smallest_sign_flip_p(differences),
+        bounds=bounds, robust=(None, "candidate", "base")[permutation.robust_winner(bounds)], margin=margin,
+        same_within_margin=None if margin is None else bool(differences) and permutation.same_within(around, margin),
+        latency=_latencies(base, candidate, {case.id for case in cases}),
+        repeat=repeat_of(base.record, candidate.record, cases) if is_repeat(base.record, candidate.record) else None,
+        warnings=())
     return replace(found, warnings=tuple(_warnings(base.record, candidate.record, found)))
 
 
-def _pair(runs: Sequence[RunReport], base: int, candidate: int, margin: Fraction | None) -> Pair:
-    incompatibilities = incompatibilities_between(runs[base].record, runs[candidate].record)
-    comparison = None if incompatibilities else compare(runs[base], runs[candidate], margin)
-    return Pair(base, candidate, incompatibilities, comparison, None, None)
+def _only_in(rows: Sequence[CaseRow], others: Sequence[CaseRow]) -> tuple[str, ...]:
+    """The ids of cases that the other side does not have, in order."""
+    known = {row.id for row in others}
+    return tuple(row.id for row in rows if row.id not in known)
+
+
+def _latencies(base: RunReport, candidate: RunReport, common: Set[str]) -> tuple[LatencyRatio, ...]:
+    """Of warm trials and of cold ones, each only where both sides have a latency."""
+    sides = zip(("warm", "cold"), _columns(base, common), _columns(candidate, common), strict=True)
+    return tuple(LatencyRatio(warmth, one, other) for warmth, one, other in sides if one.n and other.n)
+
+
+def _columns(run: RunReport, common: Set[str]) -> tuple[LatencyColumn, LatencyColumn]:
+    if len(common) == len(run.cases):
+        return run.speed.warm, run.speed.cold
+    measured = LatencyCount(run.record.sessions)
+    for place, case in enumerate(run.record.cases):
+        for result in run.record.results_of(place) if case.id in common else ():
+            measured.take(result)
+    warm, cold = measured.columns()
+    return replace(warm, judged=()), replace(cold, judged=())
 
 
 def _with_holm(pairs: Sequence[Pair]) -> list[Pair]:
     """The pairs with what depends on how many are compared: p after Holm, and whether few cases can decide at all."""
-    p_values = [pair.comparison.p_of_finding for pair in pairs if pair.comparison is not None]
-    adjusted = iter(enumerate(holm(p_values)))
-    return [pair if pair.comparison is None else _adjusted(pair, pair.comparison, p_values, *next(adjusted))
-            for pair in pairs]
-
-
-def _adjusted(pair: Pair, comparison: Comparison, p_values: Sequence[Fraction], place: int, p: Fraction) -> Pair:
-    smallest = holm([*p_values[:place], comparison.smallest_p, *p_values[place + 1:]])[place]
-    warnings = (*_few_differing(comparison, smallest, len(p_values)), *comparison.warnings)
-    return replace(pair, comparison=replace(comparison, warnings=warnings), adjusted_p=p, smallest_adjusted_p=smallest)
+    compared = [pair for pair in pairs if pair.comparison is not None]
+    p_values = [pair.comparison.p_of_finding for pair in compared if pair.comparison is not None]
+    corrected = dict[tuple[int, int], Pair]()
+    for place, (pair, p) in enumerate(zip(compared, holm(p_values), strict=True)):
+        if (found := pair.comparison) is not None:
+            smallest = holm([*p_values[:place], found.smallest_p, *p_values[place + 1:]])[place]
+            if smallest >= ALPHA:
+                found = replace(found, warnings=(_few_differing(found, smallest, len(p_values)), *found.warnings))
+            corrected[pair.base, pair.candidate] = replace(pair, comparison=found, adjusted_p=p,
+                                                           smallest_adjusted_p=smallest)
+    return [corrected.get((pair.base, pair.candidate), pair) for pair in pairs]
 
 
 def _rank(place: int, pairs: Sequence[Pair]) -> RankSet | None:
@@ -257,15 +271,14 @@ def _rank(place: int, pairs: Sequence[Pair]) -> RankSet | None:
     return rank_sets(names, tests, float(ALPHA))[str(place)] if tests else None
 
 
-def _few_differing(found: Comparison, smallest_p: Fraction, tests: int) -> Iterator[ReportWarning]:
-    """Where too few cases differ for any p below 5 %; `smallest_p` is after Holm over so many tests."""
-    if smallest_p >= ALPHA:
-        holm = f" after Holm over {tests} pairs" if tests > 1 else ""
-        yield ReportWarning("few-differing-cases", (
-            f"{found.differing:,} of {count_of(found.compared, 'compared case')} "
-            f"{verb_for(found.differing, found.compared, 'differs', 'differ')}, and p{holm} cannot be smaller than "
-            f"{probability(smallest_p)} with so few: this test cannot decide at 5 % before "
-            f"{fewest_differing(ALPHA / tests)} differ"))
+def _few_differing(found: Comparison, smallest_p: Fraction, tests: int) -> ReportWarning:
+    """Too few cases differ for any p below 5 %; `smallest_p` is after Holm over so many tests."""
+    holm = f" after Holm over {tests} pairs" if tests > 1 else ""
+    return ReportWarning("few-differing-cases", (
+        f"{found.differing:,} of {count_of(found.compared, 'compared case')} "
+        f"{verb_for(found.differing, found.compared, 'differs', 'differ')}, and p{holm} cannot be smaller than "
+        f"{probability(smallest_p)} with so few: this test cannot decide at 5 % before "
+        f"{permutation.fewest_differing(ALPHA / tests)} differ"))
 
 
 def _warnings(base: RunRecord, candidate: RunRecord, found: Comparison) -> Iterator[ReportWarning]:
@@ -285,6 +298,11 @@ def _warnings(base: RunRecord, candidate: RunRecord, found: Comparison) -> Itera
         yield ReportWarning("trials-differ", (
             f"the base has {count_of(base.trials, 'trial')} of every case, the candidate {candidate.trials:,}: a case "
             "looks stable more easily in fewer trials"))
-    if machines_differ(base, candidate):
+    if _machines(base) != _machines(candidate):
         yield ReportWarning("machines-differ", (
             "hardware, processor, platform or server differ: latencies compare machines, too"))
+
+
+def _machines(record: RunRecord) -> set[tuple[object, ...]]:
+    names = ("processor", "platform", "server")
+    return {(one.hardware, *(str(one.environment.get(name)) for name in names)) for one in record.sessions}

@@ -14,7 +14,6 @@ from typing import Generic, TypeVar
 
 from benchkit.basics.errors import ERROR_TYPES
 from benchkit.basics.json_text import canonical
-from benchkit.basics.values import JSON
 from benchkit.recordings.run_record import JudgedCase, Result
 
 Thing = TypeVar("Thing", bound=Hashable)
@@ -127,21 +126,9 @@ class FailureCount:
     def failures(self, most_reasons: int | None = None) -> Failures:
         """What was counted; with `most_reasons` only so many of them."""
         checks = tuple(CheckCount(name, self._wrong[name], self._alone[name]) for name in self._names)
-        return Failures(self._judged, self._failed, checks, _by_count(self._reasons.counts)[:most_reasons],
-                        self._reasons.is_cut)
-
-
-def failures_of(results: Iterable[Result]) -> Failures:
-    """Count over all trials of a run, in one pass."""
-    counted = FailureCount()
-    for result in results:
-        counted.take(result)
-    return counted.failures()
-
-
-def _by_count(reasons: Counter[tuple[str, str]]) -> tuple[Reason, ...]:
-    ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-    return tuple(Reason(check, text, count) for (check, text), count in ordered)
+        ordered = sorted(self._reasons.counts.items(), key=lambda item: (-item[1], item[0]))
+        reasons = tuple(Reason(check, text, count) for (check, text), count in ordered[:most_reasons])
+        return Failures(self._judged, self._failed, checks, reasons, self._reasons.is_cut)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,24 +156,14 @@ class UnjudgedCount:
 
     def unjudged(self) -> tuple[Unjudged, ...]:
         """The types that occur, in the order of the closed list."""
-        return tuple(self._unjudged(name) for name in ERROR_TYPES if name in self._counts)
-
-    def _unjudged(self, name: str) -> Unjudged:
-        message, count = min(self._messages[name].counts.items(), key=lambda item: (-item[1], item[0]))
-        return Unjudged(name, self._counts[name], message, count)
+        most = {name: min(messages.counts.items(), key=lambda item: (-item[1], item[0]))
+                for name, messages in self._messages.items()}
+        return tuple(Unjudged(name, self._counts[name], *most[name]) for name in ERROR_TYPES if name in self._counts)
 
 
 def check_error(unjudged: Iterable[Unjudged]) -> Unjudged | None:
     """The trials that the task's own check could not judge; None if there are none."""
     return next((one for one in unjudged if one.type == "CheckError"), None)
-
-
-def unjudged_of(results: Iterable[Result]) -> tuple[Unjudged, ...]:
-    """The types that occur, in one pass."""
-    counted = UnjudgedCount()
-    for result in results:
-        counted.take(result)
-    return counted.unjudged()
 
 
 MOST_LABELS = 12
@@ -208,39 +185,39 @@ class Confusion:
 
 def labels_in(text: str) -> tuple[str, str] | None:
     """The two labels of `expected X, got Y`; None for a text of another form."""
-    head, found, got = text.partition(", got ")
+    head, _, got = text.partition(", got ")
     expected = head.removeprefix("expected ")
-    if not found or expected == head or not expected or not got:
-        return None
-    return expected, got
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What a case expects by a check.
-
-    `value` identifies the expected answer, `own` is its name if the case gives one by itself.
-    """
-
-    value: str
-    own: str | None
+    return (expected, got) if expected and got and expected != head else None
 
 
 class _CheckCount:
-    """One check: all labels, what each expected answer was called first, and the trials by what came of them."""
+    """One check: all labels, what each expected answer was called first, and the trials by what came of them.
+
+    An expected answer is identified by its canonical text, and stands with the name that the case itself gives it.
+    """
 
     __slots__ = ("called", "held", "labels", "named", "unnamed")
 
     def __init__(self) -> None:
         self.labels: set[str] = set()
         self.called: dict[str, str] = {}
-        self.held: Counter[_Wanted] = Counter()
-        self.unnamed: Counter[_Wanted] = Counter()
+        self.held: Counter[tuple[str, str | None]] = Counter()
+        self.unnamed: Counter[tuple[str, str | None]] = Counter()
         self.named: Counter[tuple[str, str]] = Counter()
 
-    def label_of(self, wanted: _Wanted) -> str | None:
-        """What the expected answer was called, by whichever case, or else what the case itself says."""
-        return self.called.get(wanted.value, wanted.own)
+    def table(self, check: str) -> Confusion:
+        """What was counted, by labels; a check that held names none, so its label is looked up."""
+        pairs = self.named.copy()
+        for wanted in self.held:
+            label = self.called.get(*wanted)
+            if label is not None:
+                pairs[label, label] += self.held[wanted]
+                pairs[label, NO_LABEL] += self.unnamed[wanted]
+        pairs = +pairs  # without those that never came
+        expecteds = sorted({expected for expected, _ in pairs})
+        gots = sorted({got for _, got in pairs}, key=lambda got: (got == NO_LABEL, got))
+        return Confusion(check, tuple(expecteds), tuple(gots),
+                         tuple(tuple(pairs[expected, got] for got in gots) for expected in expecteds))
 
 
 class ConfusionCount:
@@ -261,7 +238,12 @@ class ConfusionCount:
         labels = {check: found for check, text in (result.explain or {}).items()
                   if (found := labels_in(text)) is not None}
         for check, named in labels.items():
-            self._name(check, named)
+            if (count := self._count_of(check)) is not None:
+                count.labels.update(named)
+                self._called.setdefault(check, named[0])
+                if len(count.labels) > MOST_LABELS or any(len(label) > LONGEST_LABEL or "\n" in label
+                                                          for label in count.labels):
+                    self._checks[check] = None
         for check, holds in (result.checks or {}).items():
             if holds:
                 self._held[check] += 1
@@ -270,14 +252,6 @@ class ConfusionCount:
             elif (count := self._checks[check]) is not None:
                 count.named[labels[check]] += 1
 
-    def _name(self, check: str, labels: tuple[str, str]) -> None:
-        count = self._count_of(check)
-        if count is not None:
-            count.labels.update(labels)
-            self._called.setdefault(check, labels[0])
-            if not _are_few(count.labels):
-                self._checks[check] = None
-
     def _count_of(self, check: str) -> _CheckCount | None:
         if check not in self._checks:
             self._checks[check] = _CheckCount()
@@ -285,16 +259,17 @@ class ConfusionCount:
 
     def end(self, case: JudgedCase) -> None:
         """The trials taken since the last end were those of this case."""
-        for check in self._held | self._unnamed:
-            count = self._count_of(check)
-            if count is not None:
-                wanted = _wanted(case.expected, check)
-                count.held[wanted] += self._held[check]
-                count.unnamed[wanted] += self._unnamed[check]
-        for check, label in self._called.items():
-            count = self._count_of(check)
-            if count is not None:
-                count.called.setdefault(_wanted(case.expected, check).value, label)
+        for check in dict.fromkeys((*self._held, *self._unnamed, *self._called)):
+            if (count := self._count_of(check)) is not None:
+                # the expected answer is the case's own field, if there is one of the check's name
+                fields = case.expected if isinstance(case.expected, Mapping) else {}
+                own = fields.get(check)
+                wanted = canonical(fields.get(check, case.expected)), own if isinstance(own, str) else None
+                if self._held[check] or self._unnamed[check]:
+                    count.held[wanted] += self._held[check]
+                    count.unnamed[wanted] += self._unnamed[check]
+                if check in self._called:
+                    count.called.setdefault(wanted[0], self._called[check])
         self._begin()
 
     def confusions(self) -> tuple[Confusion, ...]:
@@ -302,32 +277,5 @@ class ConfusionCount:
 
         A check that expects the same of every case has nothing to confuse, and no table.
         """
-        tables = (_table(check, count) for check in sorted(self._checks)
-                  if (count := self._checks[check]) is not None and count.labels)
+        tables = (count.table(check) for check, count in sorted(self._checks.items()) if count and count.labels)
         return tuple(table for table in tables if 2 <= len(table.expected) <= MOST_LABELS)
-
-
-def _are_few(labels: set[str]) -> bool:
-    return len(labels) <= MOST_LABELS and all(len(label) <= LONGEST_LABEL and "\n" not in label for label in labels)
-
-
-def _wanted(expected: JSON, check: str) -> _Wanted:
-    """The expected answer is the case's own field, if there is one of the check's name."""
-    if not isinstance(expected, Mapping):
-        return _Wanted(canonical(expected), None)
-    value = expected.get(check)
-    return _Wanted(canonical(expected.get(check, expected)), value if isinstance(value, str) else None)
-
-
-def _table(check: str, count: _CheckCount) -> Confusion:
-    pairs = count.named.copy()
-    for wanted in count.held:
-        label = count.label_of(wanted)
-        if label is not None:
-            pairs[label, label] += count.held[wanted]
-            pairs[label, NO_LABEL] += count.unnamed[wanted]
-    pairs = +pairs  # without those that never came
-    expecteds = sorted({expected for expected, _ in pairs})
-    gots = sorted({got for _, got in pairs}, key=lambda got: (got == NO_LABEL, got))
-    counts = tuple(tuple(pairs[expected, got] for got in gots) for expected in expecteds)
-    return Confusion(check, tuple(expecteds), tuple(gots), counts)

@@ -14,9 +14,9 @@ from benchkit.recordings.run_record import Result
 from benchkit.reports.comparison import labels_of
 from benchkit.reports.failures import failed_checks
 from benchkit.reports.figures import of, rate, spread
-from benchkit.reports.latency_ratio import ending_of, hardware_of
 from benchkit.reports.outputs import expected_line
 from benchkit.reports.run_report import RunReport
+from benchkit.reports.speed import ending_of, hardware_of
 from benchkit.reports.tally import CaseRow, main_failure
 from benchkit.statistics.suites import SuiteMetric
 

@@ -1,21 +1,30 @@
-"""Two runs, case by case: whether they may be compared, and who won, lost, tied.
+"""Two runs, case by case: whether they may be compared, who won, lost, tied, and whether outputs come again.
 
 Runs are compared over the cases both have, if these were the same questions with the same right answers, judged by
-the same judge. Settings of the systems may differ: they are what is compared.
+the same judge. Settings of the systems may differ: they are what is compared. Of two recordings of one system it is
+counted which outputs are equal, as whole texts; cold and warm trials apart, for a server answers a prompt that is not
+in its cache otherwise.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
+from hashlib import blake2b
+from itertools import zip_longest
+from typing import TypeGuard
 
 from benchkit.basics.command import Command
 from benchkit.basics.json_text import canonical
 from benchkit.basics.texts import count_of, names_of, shown_line
-from benchkit.recordings.run_record import Judge, JudgedCase, RunRecord
+from benchkit.recordings.digests import ErrorPairs, TrialOf, error_pairs
+from benchkit.recordings.run_record import Judge, JudgedCase, Result, RunRecord
+from benchkit.reports.speed import latency_of
 from benchkit.reports.tally import CaseRow
-from benchkit.statistics.permutation import PairedCounts
+from benchkit.statistics.estimators import equal_pairs_share, mean_share, parting_index
+from benchkit.statistics.permutation import PairedCounts, label_permutation_p
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,45 +37,35 @@ class Incompatibility:
 
 def incompatibilities_between(base: RunRecord, candidate: RunRecord) -> tuple[Incompatibility, ...]:
     """All that stands in the way, the last with the way on; nothing if the two can be compared."""
-    found = (*_judges(base, candidate), *_cases(base, candidate))
-    codes = {incompatibility.code for incompatibility in found}
-    if not codes or "no-common-case" in codes:
-        return found
-    way = ("record both again, asked the same" if "ask-differs" in codes
-           else f"judge both again: {_again(base, candidate)}")
-    return (*found[:-1], replace(found[-1], text=f"{found[-1].text}; {way}"))
-
-
-def _judges(base: RunRecord, candidate: RunRecord) -> Iterator[Incompatibility]:
+    found = []
     if base.judge != candidate.judge:
-        yield Incompatibility(
-            "another-judge", f"they were judged by {_judge(base.judge)} and by {_judge(candidate.judge)}"
-        )
-
-
-def _again(base: RunRecord, candidate: RunRecord) -> str:
-    """The command that judges a recording of either side; the record does not say in which file it is."""
-    module = base.task.module if base.task.module == candidate.task.module else "MODULE"
-    return str(Command("harness.py", ("run", "--task", module, "--split", base.split, "--system", "replay:RECORDING",
-                                      "--out", "RUN")))
+        found.append(Incompatibility(
+            "another-judge", f"they were judged by {_judge(base.judge)} and by {_judge(candidate.judge)}"))
+    others = {case.id: case for case in candidate.cases}
+    common = [(case, others[case.id]) for case in base.cases if case.id in others]
+    if not common:
+        found.append(Incompatibility("no-common-case", (
+            f"they have no case in common ({count_of(len(base.cases), 'case')} and {len(candidate.cases)})")))
+        return tuple(found)
+    for code, words, part_of in _PARTS:
+        differing = [case.id for case, other in common if part_of(case) != part_of(other)]
+        if differing:
+            found.append(Incompatibility(code, (
+                f"{words} differs in {len(differing):,} of {count_of(len(common), 'common case')} "
+                f"({names_of(differing)})")))
+    if found:
+        way = "record both again, asked the same"
+        if all(one.code != "ask-differs" for one in found):
+            # the record does not say in which file the recording is
+            module = base.task.module if base.task.module == candidate.task.module else "MODULE"
+            run = ("run", "--task", module, "--split", base.split, "--system", "replay:RECORDING", "--out", "RUN")
+            way = f"judge both again: {Command('harness.py', run)}"
+        found[-1] = replace(found[-1], text=f"{found[-1].text}; {way}")
+    return tuple(found)
 
 
 def _judge(judge: Judge) -> str:
     return f"{shown_line(judge.name, 60)} {shown_line(judge.version, 30)} (source {judge.task_sha256[:12]})"
-
-
-def _cases(base: RunRecord, candidate: RunRecord) -> Iterator[Incompatibility]:
-    others = {case.id: case for case in candidate.cases}
-    common = [(case, others[case.id]) for case in base.cases if case.id in others]
-    if not common:
-        yield Incompatibility("no-common-case", (
-            f"they have no case in common ({count_of(len(base.cases), 'case')} and {len(candidate.cases)})"))
-    for code, words, part_of in _PARTS:
-        differing = [case.id for case, other in common if part_of(case) != part_of(other)]
-        if differing:
-            yield Incompatibility(code, (
-                f"{words} differs in {len(differing):,} of {count_of(len(common), 'common case')} "
-                f"({names_of(differing)})"))
 
 
 _PARTS: tuple[tuple[str, str, Callable[[JudgedCase], str]], ...] = (
@@ -133,13 +132,147 @@ class CaseDifference:
         return self.candidate.passed_every_time and self.base.passed < self.base.n
 
 
-def case_differences(base: Sequence[CaseRow], candidate: Iterable[CaseRow]) -> tuple[CaseDifference, ...]:
-    """The common cases, in the order of the base."""
-    others = {row.id: row for row in candidate}
-    return tuple(CaseDifference(row, others[row.id]) for row in base if row.id in others)
+WARMTHS = ("warm", "cold", "cold on one side only")
 
 
-def only_in(rows: Iterable[CaseRow], others: Iterable[CaseRow]) -> tuple[str, ...]:
-    """The ids of cases that the other side does not have, in order."""
-    known = {row.id for row in others}
-    return tuple(row.id for row in rows if row.id not in known)
+@dataclass(frozen=True, slots=True)
+class EqualCount:
+    """How many were compared, and how many of them are equal."""
+
+    compared: int
+    equal: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """The trials of one of WARMTHS with an output on both sides: equal ones, and equal verdicts where both have one."""
+
+    warmth: str
+    outputs: EqualCount
+    verdicts: EqualCount
+
+
+@dataclass(frozen=True, slots=True)
+class FirstDifferenceFacts:
+    """The first trial whose outputs differ.
+
+    `character` is where the two texts part (from 0); None where a side has no text.
+    """
+
+    trial: TrialOf
+    warmth: str
+    base: Result
+    candidate: Result
+    character: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """What two recordings of one system have in common, over their common cases.
+
+    `p` is that of the within-case permutation of labels. `only_base` and `only_candidate` count trials that ran on
+    one side only; `self_base` and `self_candidate` are the shares of equal pairs of warm outputs inside a case.
+    `is_one_log`: they are not two recordings, but the same trials of one log.
+    """
+
+    p: Fraction
+    is_one_log: bool
+    repetitions: tuple[Repetition, ...]
+    errors: ErrorPairs
+    only_base: int
+    only_candidate: int
+    self_base: Fraction | None
+    self_candidate: Fraction | None
+    parting: FirstDifferenceFacts | None
+
+
+def is_repeat(base: RunRecord, candidate: RunRecord) -> bool:
+    """Whether both are recordings of one system: the same name, the same settings."""
+    return base.system == candidate.system and canonical(base.settings) == canonical(candidate.settings)
+
+
+def repeat_of(base: RunRecord, candidate: RunRecord, cases: Sequence[CaseDifference]) -> Repeat:
+    """Compare two recordings of one system over their common cases; both are read once, in step."""
+    here, there = ({case.id: place for place, case in enumerate(record.cases)} for record in (base, candidate))
+    count = _RepeatCount()
+    for order, case in enumerate(cases):
+        count.take_case(order, base.results_of(here[case.id]), candidate.results_of(there[case.id]))
+    # two logs do not begin in the same millisecond, and no two answers take the same time, trial by trial
+    is_one_log = base.sessions[:1] == candidate.sessions[:1] and count.is_same_trials
+    return count.repeat(label_permutation_p([case.counts for case in cases]), is_one_log)
+
+
+class _RepeatCount:
+    """Counts the trials of two recordings, case by case."""
+
+    def __init__(self) -> None:
+        self._one_sided = Counter[str]()
+        self._outputs, self._verdicts = Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
+        self._errors = Counter[tuple[str | None, str | None]]()
+        self._self_base: list[Fraction | None] = []
+        self._self_candidate: list[Fraction | None] = []
+        self._apart: tuple[int, int, Result, Result] | None = None
+        self.is_same_trials = True
+
+    def take_case(self, order: int, base: Iterable[Result], candidate: Iterable[Result]) -> None:
+        """All trials of a case on both sides; `order` is its place among the common cases."""
+        warm_base, warm_candidate = list[bytes](), list[bytes]()
+        for left, right in zip_longest(base, candidate):
+            warm_base += _warm_digest(left)
+            warm_candidate += _warm_digest(right)
+            if _is_run(left) and _is_run(right):
+                self._take_both(order, left, right)
+            else:
+                self._one_sided["base"] += _is_run(left)
+                self._one_sided["candidate"] += _is_run(right)
+        self._self_base.append(equal_pairs_share(warm_base))
+        self._self_candidate.append(equal_pairs_share(warm_candidate))
+
+    def _take_both(self, order: int, left: Result, right: Result) -> None:
+        warmth, errors = _warmth(left, right), (_error(left), _error(right))
+        is_equal = left.output == right.output and errors[0] == errors[1]
+        if errors == (None, None):
+            self._outputs[warmth, is_equal] += 1
+            self.is_same_trials &= is_equal and (left.verdict, latency_of(left)) == (right.verdict, latency_of(right))
+        else:
+            self._errors[errors] += 1
+        if left.error is None and right.error is None:
+            self._verdicts[warmth, left.verdict == right.verdict] += 1
+        # in the order of running: trial 1 of all cases first
+        if not is_equal and (self._apart is None or (left.trial, order) < self._apart[:2]):
+            self._apart = left.trial, order, left, right
+
+    def repeat(self, p: Fraction, is_one_log: bool) -> Repeat:
+        """What was counted; `p` is that of the within-case permutation of labels."""
+        found = [Repetition(warmth, *(EqualCount(counts[warmth, True] + counts[warmth, False], counts[warmth, True])
+                                      for counts in (self._outputs, self._verdicts))) for warmth in WARMTHS]
+        parting = None
+        if self._apart is not None:
+            trial, _, left, right = self._apart
+            at = None if left.output is None or right.output is None else parting_index(left.output, right.output)
+            parting = FirstDifferenceFacts(TrialOf(trial, left.case), _warmth(left, right), left, right, at)
+        return Repeat(p, is_one_log, tuple(one for one in found if one.outputs.compared), error_pairs(self._errors),
+                      self._one_sided["base"], self._one_sided["candidate"],
+                      mean_share(self._self_base), mean_share(self._self_candidate), parting)
+
+
+def _warm_digest(result: Result | None) -> list[bytes]:
+    if result is None or result.cold or result.output is None:
+        return []
+    # a lone surrogate is no text of a file, but a run that was just judged may hold one
+    return [blake2b(result.output.encode("utf-8", "surrogatepass"), digest_size=16).digest()]
+
+
+def _is_run(result: Result | None) -> TypeGuard[Result]:
+    return result is not None and (result.error is None or result.error.type != "NotRun")
+
+
+def _error(result: Result) -> str | None:
+    """Why there is no output; None where there is one, which a check that raised leaves, too."""
+    return None if result.error is None or result.output is not None else result.error.type
+
+
+def _warmth(base: Result, candidate: Result) -> str:
+    if base.cold != candidate.cold:
+        return "cold on one side only"
+    return "cold" if base.cold else "warm"

@@ -1,23 +1,56 @@
-"""The report of one run: every figure that a renderer shows, as one tree of frozen values.
+"""The report of one run: every figure that a renderer shows, as one tree of frozen values, exact or as computed.
 
-Figures are exact (fractions) or floats as they were computed; rounding belongs to the renderers. A report follows
-from its run record alone, in the same words on every machine.
+A report follows from its run record alone, in the same words on every machine.
 """
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from benchkit.recordings.run_record import RunRecord, Totals
 from benchkit.reports.failures import Confusion, Failures, Unjudged
 from benchkit.reports.speed import Speed
-from benchkit.reports.tally import CaseRow, TagRow, tag_rows, tally_of
-from benchkit.reports.warnings import ReportWarning, Run, warnings_of
-from benchkit.statistics.estimators import looks_stable_share
-from benchkit.statistics.suites import Coverage, SuiteAtK, coverage, suite_metrics
+from benchkit.reports.tally import CaseRow, tally_of
+from benchkit.reports.warnings import ReportWarning, warnings_of
+from benchkit.statistics.estimators import Counts, looks_stable_share
+from benchkit.statistics.suites import Coverage, SuiteAtK, SuiteMetric, coverage, suite_metrics
 
 FLAKE = Fraction(1, 10)
 """The rate of failure at which a report says what a run of its length would have seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class TagRow:
+    """The cases that carry a tag: how many, their trials, and pass^1 over them."""
+
+    tag: str
+    cases: int
+    planned: int
+    passed: int
+    failed: int
+    rate: SuiteMetric
+
+    @property
+    def judged(self) -> int:
+        """Trials that passed or failed."""
+        return self.passed + self.failed
+
+    @property
+    def unknown(self) -> int:
+        """Trials that could not be judged."""
+        return self.planned - self.judged
+
+
+def tag_rows(cases: Iterable[CaseRow]) -> tuple[TagRow, ...]:
+    """A row for each tag, in alphabetical order; a case counts once for each of its tags."""
+    tagged: dict[str, list[Counts]] = {}
+    for case in cases:
+        for tag in dict.fromkeys(case.case.tags):
+            tagged.setdefault(tag, []).append(case.counts)
+    return tuple(TagRow(tag, len(counts), sum(case.planned for case in counts), sum(case.passed for case in counts),
+                        sum(case.failed for case in counts), suite_metrics(counts, ks=(1,))[0].hat)
+                 for tag, counts in sorted(tagged.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +82,16 @@ def report_of(record: RunRecord, name: str) -> RunReport:
     tally = tally_of(record)
     counts = [case.counts for case in tally.cases]
     covered = coverage(counts)
+    passed = sum(one.passed for one in counts)
     return RunReport(
-        name=name, record=record, coverage=covered, totals=tally.totals, suite=suite_metrics(counts),
-        failures=tally.failures, confusions=tally.confusions, unjudged=tally.unjudged, tags=tag_rows(tally.cases),
-        cases=tally.cases, speed=tally.speed, warnings=warnings_of(Run(record, tally, covered)),
+        name=name, record=record, coverage=covered,
+        totals=Totals(covered.planned, passed, covered.completed - passed, covered.planned - covered.completed),
+        suite=suite_metrics(counts), failures=tally.failures, confusions=tally.confusions, unjudged=tally.unjudged,
+        tags=tag_rows(tally.cases), cases=tally.cases, speed=tally.speed, warnings=warnings_of(record, tally, covered),
         flake_unseen=looks_stable_share(record.trials, FLAKE))
 
 
 def suite_at(run: RunReport, k: int) -> SuiteAtK | None:
-    """The suite at one k, which is at most the planned trials, whether it is among those listed or not.
-
-    None without a case.
-    """
+    """The suite at one k, at most the planned trials, whether it is listed or not. None without a case."""
     listed = next((one for one in run.suite if one.k == k), None)
     return listed or next(iter(suite_metrics([row.counts for row in run.cases], ks=(k,))), None)

@@ -1,4 +1,4 @@
-"""How fast, and at what cost: latencies of warm and cold trials, loading, tokens, attempts.
+"""How fast, at what cost and on which hardware: latencies of warm and cold trials, loading, tokens, attempts.
 
 A latency is that of a judged trial or of a timeout; other errors end at moments that say nothing about speed. Where
 a run is a replay, latencies are those of its recording. Cold trials stand apart, because their prompt was not
@@ -17,10 +17,34 @@ from benchkit.basics.texts import count_of
 from benchkit.basics.values import ErrorFacts, Timings, Usage
 from benchkit.recordings.recording import SessionFacts
 from benchkit.recordings.run_record import Result
-from benchkit.statistics.percentiles import PERCENTS, Percentile, Sample, percentile
+from benchkit.reports.figures import seconds
+from benchkit.statistics.percentiles import PERCENTS, Latency, Percentile, Sample, percentile
 
 RELOAD_S = 1.0
 """A request that waited longer for loading met a model that was not there; a loaded one takes milliseconds."""
+NOT_SAID = "not said"
+COLD = "cold: the first of its case in a session, or one that waited for the model to load"
+
+
+def hardware_of(sessions: Iterable[SessionFacts]) -> str:
+    """The hardware of all sessions, each kind once; NOT_SAID stands for those that do not name theirs."""
+    return ", ".join(dict.fromkeys(session.hardware or NOT_SAID for session in sessions)) or NOT_SAID
+
+
+def measured_on(sessions: Sequence[SessionFacts]) -> str:
+    """The hardware that gave the latencies, for what else ran there is part of them; empty if nobody said."""
+    return hardware_of(sessions) if any(session.hardware for session in sessions) else ""
+
+
+def limits_of(session: SessionFacts) -> tuple[str, ...]:
+    """The limits a session was given: `budget 30.00 s`, `timeout 120 s`."""
+    limits = (("budget", session.budget_s), ("timeout", session.timeout_s))
+    return tuple(f"{name} {seconds(value)} s" for name, value in limits if value is not None)
+
+
+def ending_of(session: SessionFacts) -> str:
+    """How a session ended, in one word, or that it does not say."""
+    return session.stop or "no word of it"
 
 
 class Timed(Protocol):
@@ -40,12 +64,16 @@ class Timed(Protocol):
     def timings(self) -> Timings | None: ...  # noqa: D102
 
 
+def latency_of(result: Timed) -> float | None:
+    """Seconds of one trial, of the run or of its recording; None where unknown."""
+    return result.recorded_latency_s if result.latency_s is None else result.latency_s
+
+
 @dataclass(frozen=True, slots=True)
 class LatencyColumn:
     """Latencies in seconds of `n` trials, `timeouts` of them; percentiles in the order of PERCENTS, None: too few.
 
-    `shortest` and `longest` are of the judged ones, which are all there in `judged`, ascending, unless nobody needs
-    them.
+    `shortest` and `longest` are of the judged ones, which are all in `judged`, ascending, unless nobody needs them.
     """
 
     n: int
@@ -54,6 +82,29 @@ class LatencyColumn:
     longest: float | None
     percentiles: tuple[Percentile | None, ...]
     judged: Sequence[float] = field(default=(), compare=False, repr=False)
+
+
+def median_of(column: LatencyColumn) -> Latency | None:
+    """The 50th percentile by nearest rank; None without a latency."""
+    found = column.percentiles[0]
+    return None if found is None else found.value
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyRatio:
+    """The latencies of two runs, of warm trials or of cold ones."""
+
+    warmth: str
+    base: LatencyColumn
+    candidate: LatencyColumn
+
+    @property
+    def ratio(self) -> Fraction | None:
+        """Median of the candidate over that of the base; None where one is not known, a timeout or 0."""
+        above, below = median_of(self.candidate), median_of(self.base)
+        if above is None or below is None or above.censored or below.censored or not below.seconds:
+            return None
+        return Fraction(above.seconds) / Fraction(below.seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,33 +156,24 @@ class SpeedCount:
     """Measures the trials of a run with these sessions, one after the other."""
 
     def __init__(self, sessions: Sequence[SessionFacts]) -> None:
-        self._latency, self._loading = LatencyCount(sessions), _LoadingCount(sessions)
-        self._tokens, self._attempts = TokenCount(), _AttemptCount()
+        self._latency, self._tokens = LatencyCount(sessions), TokenCount()
+        self._loads = tuple(session.load_s for session in sessions)
+        self._cells = self._repeated = self._most = self._retries = 0
 
     def take(self, result: Result) -> None:
         """One trial."""
         self._latency.take(result)
-        self._loading.take(result)
         self._tokens.take(result)
-        self._attempts.take(result)
+        self._cells += result.attempts > 0
+        self._repeated += result.attempts > 1
+        self._most = max(self._most, result.attempts)
+        self._retries += result.retries
 
     def speed(self) -> Speed:
         """What they measured."""
-        return Speed(*self._latency.columns(), self._loading.loading(), self._tokens.tokens(),
-                     self._attempts.attempts())
-
-
-def speed_of(results: Iterable[Result], sessions: Sequence[SessionFacts]) -> Speed:
-    """What the trials of a run measured, in one pass."""
-    measured = SpeedCount(sessions)
-    for result in results:
-        measured.take(result)
-    return measured.speed()
-
-
-def latency_of(result: Timed) -> float | None:
-    """Seconds of one trial, of the run or of its recording; None where unknown."""
-    return result.recorded_latency_s if result.latency_s is None else result.latency_s
+        latency = self._latency
+        return Speed(*latency.columns(), Loading(self._loads, latency.reloads, latency.longest_reload_s),
+                     self._tokens.tokens(), Attempts(self._cells, self._repeated, self._most, self._retries))
 
 
 class LatencyCount:
@@ -139,72 +181,37 @@ class LatencyCount:
 
     def __init__(self, sessions: Iterable[SessionFacts]) -> None:
         self._limit = min((one.timeout_s for one in sessions if one.timeout_s is not None), default=None)
-        self._warm, self._cold = _ColumnCount(), _ColumnCount()
+        self._warm, self._cold = (array("d"), array("d")), (array("d"), array("d"))
+        self.reloads = 0
+        self.longest_reload_s: float | None = None
 
     def take(self, result: Timed) -> None:
         """One trial."""
+        wait_s = result.timings.load_s if result.timings is not None else None
+        is_reload = wait_s is not None and wait_s > RELOAD_S
+        if wait_s is not None and is_reload:
+            self.reloads += 1
+            self.longest_reload_s = max(wait_s, self.longest_reload_s or 0.0)
+        judged, timeouts = self._cold if result.cold or is_reload else self._warm
         seconds = latency_of(result)
-        column = self._cold if result.cold or _reload_s(result) else self._warm
-        if result.error is None:
-            column.take_judged(seconds)
-        elif result.error.type == "Timeout":
-            column.take_timeout(seconds if self._limit is None else self._limit)
+        if result.error is not None:
+            seconds = seconds if self._limit is None else self._limit
+        if seconds is not None and math.isfinite(seconds):
+            if result.error is None:
+                judged.append(seconds)
+            elif result.error.type == "Timeout":
+                timeouts.append(seconds)
 
     def columns(self) -> tuple[LatencyColumn, LatencyColumn]:
         """The latencies of warm trials, and of cold ones."""
-        return self._warm.column(), self._cold.column()
+        return _column(*self._warm), _column(*self._cold)
 
 
-def _reload_s(result: Timed) -> float | None:
-    """Seconds for which a trial waited for the model to load; None where it was there."""
-    wait = result.timings.load_s if result.timings is not None else None
-    return wait if wait is not None and wait > RELOAD_S else None
-
-
-class _ColumnCount:
-    def __init__(self) -> None:
-        self._judged, self._timeouts = array("d"), array("d")
-
-    def take_judged(self, seconds: float | None) -> None:
-        if seconds is not None and math.isfinite(seconds):
-            self._judged.append(seconds)
-
-    def take_timeout(self, seconds: float | None) -> None:
-        if seconds is not None and math.isfinite(seconds):
-            self._timeouts.append(seconds)
-
-    def column(self) -> LatencyColumn:
-        judged, timeouts = (array("d", sorted(values)) for values in (self._judged, self._timeouts))
-        sample = Sample(judged, timeouts)
-        return LatencyColumn(
-            sample.size, len(timeouts), judged[0] if judged else None, judged[-1] if judged else None,
-            tuple(percentile(sample, percent) for percent in PERCENTS), judged)
-
-
-def latency_columns(
-    results: Iterable[Timed], sessions: Iterable[SessionFacts],
-) -> tuple[LatencyColumn, LatencyColumn]:
-    """The latencies of warm trials, and of cold ones, in one pass."""
-    sorting = LatencyCount(sessions)
-    for result in results:
-        sorting.take(result)
-    return sorting.columns()
-
-
-class _LoadingCount:
-    def __init__(self, sessions: Iterable[SessionFacts]) -> None:
-        self._sessions = tuple(session.load_s for session in sessions)
-        self._reloads = 0
-        self._longest_s: float | None = None
-
-    def take(self, result: Timed) -> None:
-        wait = _reload_s(result)
-        if wait is not None:
-            self._reloads += 1
-            self._longest_s = max(wait, self._longest_s or 0.0)
-
-    def loading(self) -> Loading:
-        return Loading(self._sessions, self._reloads, self._longest_s)
+def _column(*taken: array[float]) -> LatencyColumn:
+    judged, timeouts = (array("d", sorted(values)) for values in taken)
+    sample = Sample(judged, timeouts)
+    return LatencyColumn(sample.size, len(timeouts), judged[0] if judged else None, judged[-1] if judged else None,
+                         tuple(percentile(sample, percent) for percent in PERCENTS), judged)
 
 
 class TokenCount:
@@ -244,17 +251,3 @@ def tokens_told(tokens: TokenSummary) -> str:
     told = "an unknown number" if tokens.prompt is None else f"{tokens.prompt:,}"
     some = f" (by {tokens.prompt_trials:,} of them)" if 0 < tokens.prompt_trials < tokens.trials else ""
     return f"{told} in{some}, {tokens.output:,} out, over {count_of(tokens.trials, 'trial')} that say so"
-
-
-class _AttemptCount:
-    def __init__(self) -> None:
-        self._cells = self._repeated = self._most = self._retries = 0
-
-    def take(self, result: Result) -> None:
-        self._cells += result.attempts > 0
-        self._repeated += result.attempts > 1
-        self._most = max(self._most, result.attempts)
-        self._retries += result.retries
-
-    def attempts(self) -> Attempts:
-        return Attempts(self._cells, self._repeated, self._most, self._retries)

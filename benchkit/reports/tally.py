@@ -1,22 +1,21 @@
-"""One pass over the trials of a run: counts by case, by k and by tag, and each case by itself.
-
-A report that cannot show every k shows small ones, and round ones.
-"""
+"""One pass over the trials of a run: each case by itself, and what is odd about trials."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-from benchkit.recordings.run_record import JudgedCase, Result, RunRecord, Totals
-from benchkit.reports.anomalies import Anomalies, AnomalyCount
+from benchkit.basics.values import Usage
+from benchkit.recordings.run_record import JudgedCase, Result, RunRecord
 from benchkit.reports.failures import Confusion, ConfusionCount, FailureCount, Failures, Unjudged, UnjudgedCount
 from benchkit.reports.figures import number, of, passed_of
 from benchkit.reports.speed import Speed, SpeedCount, latency_of
 from benchkit.statistics.estimators import Counts, State, disagreement, state
 from benchkit.statistics.intervals import Interval, wilson
-from benchkit.statistics.suites import SuiteAtK, SuiteMetric, suite_metrics
+from benchkit.statistics.suites import SuiteAtK
 
 ROUND_KS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000)
 """The k that people ask for; the last one is always shown, too."""
@@ -110,7 +109,7 @@ class CaseRow:
         return abs(2 * self.passed - self.n) / self.n if self.n else 0.0
 
 
-class CaseCount:
+class _CaseCount:
     """Counts the trials of one case, one after the other."""
 
     def __init__(self) -> None:
@@ -127,7 +126,10 @@ class CaseCount:
         self.failures.take(result)
         self._marks.append(_CODES[result.verdict])
         if result.error is None or result.output is not None:  # a check that raises leaves the output
-            self._take_output(result.output)
+            if not self._outputs:
+                self._output = result.output
+            self._outputs += 1
+            self._differs |= result.output != self._output
         self._judged += result.error is None
         self._falls |= self._last_seed is not None and result.seed <= self._last_seed
         self._last_seed = result.seed
@@ -139,12 +141,6 @@ class CaseCount:
         """So many trials that did not run, of which this is the first; their seeds ascend."""
         self._marks += MARKS["incomplete"].encode("ascii") * count
         self._falls |= self._last_seed is not None and result.seed <= self._last_seed
-
-    def _take_output(self, output: str | None) -> None:
-        if not self._outputs:
-            self._output = output
-        self._outputs += 1
-        self._differs |= output != self._output
 
     def row(self, case: JudgedCase, interval_of: Callable[[Counts], Interval | None]) -> CaseRow:
         """What was counted, of this case."""
@@ -190,6 +186,103 @@ def never_passed(rows: Iterable[CaseRow]) -> tuple[CaseRow, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """How many trials, and their cases, each once and in order."""
+
+    count: int
+    cases: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """How many trial numbers are judged in every case, and how many trials passed in them."""
+
+    complete: int
+    passed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Anomalies:
+    """What is odd about the trials of a run, of which `answered` have an output.
+
+    `found` says by the code of its warning where it was seen. Of the prompts with too few tokens for what was asked,
+    `worst_prompt` is the one with most letters a token; of the trials during which the machine slept,
+    `longest_sleep_s` is the longest sleep.
+    """
+
+    answered: int
+    found: Mapping[str, Found]
+    worst_prompt: Usage
+    longest_sleep_s: float
+    rounds: Rounds
+
+
+_THOUGHT = re.compile("</?think>")
+_LIMITS = ("length", "max_tokens", "model_length")
+"""How servers call the end of an answer that was cut off: most, Gemini and Anthropic, Mistral."""
+
+
+class _AnomalyCount:
+    """Counts the trials of a run of so many trials a case, case by case."""
+
+    def __init__(self, trials: int) -> None:
+        self._answered, self._longest_sleep_s = 0, 0.0
+        self._counts: dict[str, tuple[int, dict[str, None]]] = {}
+        self._worst_prompt = Usage()
+        # by trial number: whether all cases so far were judged in it, and how many passed
+        self._is_judged, self._passed = bytearray(b"\1" * trials), array("I", [0]) * trials
+        self._place = self._cases = 0
+
+    def begin(self) -> None:
+        """The trials that follow are those of another case."""
+        self._place = 0
+        self._cases += 1
+
+    def take(self, result: Result) -> None:
+        """One trial."""
+        if result.error is not None:
+            self._is_judged[self._place] = 0
+        elif result.verdict == "pass":
+            self._passed[self._place] += 1
+        self._place += 1
+        if result.output is not None:
+            self._take_answer(result, result.output)
+        if result.slept_s is not None:
+            self._find("machine-slept", result)
+            self._longest_sleep_s = max(self._longest_sleep_s, result.slept_s)
+
+    def take_not_run(self, _result: Result, count: int) -> None:
+        """So many trials that did not run."""
+        self._is_judged[self._place:self._place + count] = bytes(count)
+        self._place += count
+
+    def _take_answer(self, result: Result, output: str) -> None:
+        self._answered += 1
+        if (result.finish or "").casefold() in _LIMITS:
+            self._find("cut-off-answers", result)
+        if not output.strip():
+            self._find("reasoning-only-answers" if (result.reasoning or "").strip() else "empty-answers", result)
+        if _THOUGHT.search(output):
+            self._find("thinking-in-answers", result)
+        if result.usage is not None and result.usage.asked_letters is not None:
+            self._find("prompt-cut", result)
+            self._worst_prompt = max(self._worst_prompt, result.usage, key=lambda usage: (
+                (usage.asked_letters or 0) / max(1, usage.prompt_tokens or 0)))
+
+    def _find(self, code: str, result: Result) -> None:
+        count, cases = self._counts.get(code, (0, {}))
+        cases[result.case] = None
+        self._counts[code] = count + 1, cases
+
+    def anomalies(self) -> Anomalies:
+        """What was counted."""
+        passed = sum(passed for passed, judged in zip(self._passed, self._is_judged, strict=True) if judged)
+        return Anomalies(
+            self._answered, {code: Found(count, tuple(cases)) for code, (count, cases) in self._counts.items()},
+            self._worst_prompt, self._longest_sleep_s, Rounds(sum(self._is_judged) if self._cases else 0, passed))
+
+
+@dataclass(frozen=True, slots=True)
 class RunTally:
     """What was counted; `cases` are in the order of the plan."""
 
@@ -200,21 +293,14 @@ class RunTally:
     speed: Speed
     anomalies: Anomalies
 
-    @property
-    def totals(self) -> Totals:
-        """The verdicts, counted."""
-        counts = [case.counts for case in self.cases]
-        return Totals(sum(one.planned for one in counts), sum(one.passed for one in counts),
-                      sum(one.failed for one in counts), sum(one.incomplete for one in counts))
-
 
 def tally_of(record: RunRecord) -> RunTally:
-    """Count over all trials of a run, reading each once."""
+    """Count over all trials of a run, reading each once and keeping none: a million may not fit into memory."""
     cases, failures, confusion, unjudged = [], FailureCount(), ConfusionCount(), UnjudgedCount()
-    speed, anomalies = SpeedCount(record.sessions), AnomalyCount(record.trials)
+    speed, anomalies = SpeedCount(record.sessions), _AnomalyCount(record.trials)
     intervals = cache(interval_of)  # one of each: cases have few different counts
     for place, case in enumerate(record.cases):
-        counted = CaseCount()
+        counted = _CaseCount()
         anomalies.begin()
         takers = (counted.take, confusion.take, unjudged.take, speed.take, anomalies.take)
         begun = record.trials if record.begun is None else record.begun[place]
@@ -230,40 +316,3 @@ def tally_of(record: RunRecord) -> RunTally:
         cases.append(counted.row(case, intervals))
     return RunTally(tuple(cases), failures.failures(), confusion.confusions(), unjudged.unjudged(), speed.speed(),
                     anomalies.anomalies())
-
-
-@dataclass(frozen=True, slots=True)
-class TagRow:
-    """The cases that carry a tag: how many, their trials, and pass^1 over them."""
-
-    tag: str
-    cases: int
-    planned: int
-    passed: int
-    failed: int
-    rate: SuiteMetric
-
-    @property
-    def judged(self) -> int:
-        """Trials that passed or failed."""
-        return self.passed + self.failed
-
-    @property
-    def unknown(self) -> int:
-        """Trials that could not be judged."""
-        return self.planned - self.judged
-
-
-def tag_rows(cases: Iterable[CaseRow]) -> tuple[TagRow, ...]:
-    """A row for each tag, in alphabetical order; a case counts once for each of its tags."""
-    tagged: dict[str, list[Counts]] = {}
-    for case in cases:
-        for tag in dict.fromkeys(case.case.tags):
-            tagged.setdefault(tag, []).append(case.counts)
-    return tuple(_tag_row(tag, tagged[tag]) for tag in sorted(tagged))
-
-
-def _tag_row(tag: str, counts: list[Counts]) -> TagRow:
-    return TagRow(
-        tag, len(counts), sum(case.planned for case in counts), sum(case.passed for case in counts),
-        sum(case.failed for case in counts), suite_metrics(counts, ks=(1,))[0].hat)

@@ -8,9 +8,8 @@ from benchkit.basics.json_text import canonical
 from benchkit.pages.html import csv_field
 from benchkit.recordings.run_record import JudgedCase, Result
 from benchkit.reports.comparison import labels_of
-from benchkit.reports.latency_ratio import hardware_of
 from benchkit.reports.run_report import RunReport
-from benchkit.reports.speed import latency_of
+from benchkit.reports.speed import hardware_of, latency_of
 from benchkit.trial_log.schema import ERROR_FIELDS, RESULT, TIMINGS_FIELDS, USAGE_FIELDS
 
 CsvValue: TypeAlias = str | int | float | bool | None

@@ -14,7 +14,7 @@ from benchkit.boards.sections.wording import LONGEST_LINE, SYSTEMS, counts_of, h
 from benchkit.boards.usage import CACHE_ONLY, NO_REPLY, NOT_REPORTED
 from benchkit.render import document as doc
 from benchkit.reports.figures import NOT_AVAILABLE, latency, number, per_second, spread
-from benchkit.reports.latency_ratio import COLD
+from benchkit.reports.speed import COLD
 from benchkit.statistics.intervals import wilson
 from benchkit.statistics.percentiles import PERCENTS
 

@@ -10,10 +10,9 @@ from benchkit.pages.curve_charts import DistributionChart, Group, PercentileMark
 from benchkit.recordings.recording import SessionFacts
 from benchkit.render import document as doc
 from benchkit.reports.figures import NOT_AVAILABLE, latency, per_second, percentile_cells, seconds
-from benchkit.reports.latency_ratio import COLD, ending_of, hardware_of, limits_of, measured_on
 from benchkit.reports.outputs import value_text
 from benchkit.reports.run_report import RunReport
-from benchkit.reports.speed import LatencyColumn, tokens_told
+from benchkit.reports.speed import COLD, LatencyColumn, ending_of, hardware_of, limits_of, measured_on, tokens_told
 from benchkit.reports.warnings import temperature_of
 from benchkit.statistics.percentiles import PERCENTS
 

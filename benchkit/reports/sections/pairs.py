@@ -23,13 +23,20 @@ from benchkit.reports.figures import (
     share,
     times_as_long,
 )
-from benchkit.reports.gate import Gate, GateAnswer, answer_line
-from benchkit.reports.latency_ratio import NOT_SAID, measured_on, median_of
-from benchkit.reports.paired_cases import CaseDifference, Outcome
-from benchkit.reports.repeats import Repeat
+from benchkit.reports.paired_cases import CaseDifference, Outcome, Repeat
 from benchkit.reports.sections.lead import warning_blocks
+from benchkit.reports.speed import NOT_SAID, measured_on, median_of
 from benchkit.reports.tally import passed_cell, state_words
-from benchkit.reports.verdicts import LONGEST_LABEL, Finding, label_of, title_of, verdict_of
+from benchkit.reports.verdicts import (
+    LONGEST_LABEL,
+    Finding,
+    Gate,
+    GateAnswer,
+    answer_line,
+    label_of,
+    title_of,
+    verdict_of,
+)
 from benchkit.statistics.permutation import About
 
 Fact: TypeAlias = tuple[str, doc.Spans]
