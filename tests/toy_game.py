@@ -17,7 +17,7 @@ from benchkit.basics.values import JSON, Case, Message, Reply, Request, TaskName
 from benchkit.boards.evaluation import NOTHING_BEFORE, Before
 from benchkit.boards.findings import Examined, examine_trials
 from benchkit.boards.game import GameRules, games_of
-from benchkit.boards.pack import Handed, Pack, PackBaseline, PackMarket, PriceList, Sources, Step, Track
+from benchkit.boards.pack import Handed, Pack, PackBaseline, PackMarket, PriceList, Step, Track
 from benchkit.boards.playing import TracedSystem
 from benchkit.boards.solvers import baseline_solver
 from benchkit.boards.trace_check import Verification, verify
@@ -99,7 +99,7 @@ def toy_pack(
     prices = PriceList("coins", 4.0, 4, {tool.name: tool.price for tool in TOOLS})
     return Pack(
         module="toys", name="toys", version="1", judge_version="1", synthetic=None,
-        sources=Sources("0" * 64, "0" * 64), build=lambda seed, count, llm: CASES[:count],
+        pack_sha256="0" * 64, judge_sha256="0" * 64, build=lambda seed, count, llm: CASES[:count],
         truth_terms=lambda case: (), problems=lambda case: (), answer_key=lambda case: "red",
         said_key=lambda said: said,
         payload=payload, messages=messages, schema=lambda view: {"type": "string"},

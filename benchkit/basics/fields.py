@@ -84,6 +84,7 @@ TRUTH, OBJECT, LIST = type_of("true or false", bool), type_of("an object", dict)
 STAMP = type_of("a time like 2026-11-30T12:00:00.000Z", str, holds=re.compile(_STAMP).fullmatch, pattern=f'"{_STAMP}"')
 COUNT = type_of("a whole number of at least 0", int, holds=is_bounded, pattern=_COUNT)
 SECONDS = type_of("seconds of at least 0", int, float, holds=is_bounded, pattern=_SECONDS)
+SHARE = type_of("a number from 0 to 1", int, float, holds=lambda value: 0 <= value <= 1)
 TEXTS = replace(type_of("a list of texts", list, holds=lambda value: all(type(one) is str for one in value)),
                 read=lambda value, place: tuple(value), write=list)
 ANYTHING = type_of("any JSON", type(None), bool, int, float, str, list, dict)

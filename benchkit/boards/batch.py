@@ -87,7 +87,7 @@ class FoundBatch:
 
 def new_batch(job: Job, pack: Pack, questions: Questions, made_at: str, gen_usage: TokenUse = NOTHING_USED) -> Batch:
     """The batch that begins with these questions, made with the texts of now: open, or blocked by the gate."""
-    kit = Kit(benchkit.VERSION, folder_sha256(Path(benchkit.__file__).parent), pack.sources.pack_sha256)
+    kit = Kit(benchkit.VERSION, folder_sha256(Path(benchkit.__file__).parent), pack.pack_sha256)
     dataset = job_pack.Dataset(job_pack.dataset_parts(job, pack), questions.sha256)
     return Batch(
         job, made_at, BLOCKED if questions.figures.blocked else OPEN, questions.figures, kit, dataset,

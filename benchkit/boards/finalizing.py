@@ -27,7 +27,7 @@ from benchkit.boards.game import games_of
 from benchkit.boards.job import FromPack, usual_file
 from benchkit.boards.job_pack import dataset_parts, scoring_of
 from benchkit.boards.pack import Pack
-from benchkit.boards.question_gates import Emitted, GateFigures, emission_gate, figures_to_wire, gate_figures
+from benchkit.boards.question_gates import GateFigures, emission_gate, figures_to_wire, gate_figures
 from benchkit.boards.questions import KeptQuestions, make_questions, rules_of
 from benchkit.boards.scores import FieldChange, changes_between, differing_rows, keep_rows, read_rows
 from benchkit.boards.standings import sees_truth
@@ -121,7 +121,7 @@ def _figures_again(findings: Findings) -> GateFigures:
         made = None if isinstance(batch.job.asks, FromPack) and batch.job.asks.reword else make_questions(
             batch.job, pack)
         figures = made.figures if made is not None and made.cases == cases else gate_figures(
-            pack, Emitted(tuple(games_of(pack, cases, rules).values()), told.dropped), batch.job.batch_gate)
+            pack, tuple(games_of(pack, cases, rules).values()), told.dropped, batch.job.batch_gate)
     except Unusable:
         return told  # a board says what its pack cannot read
     is_judged_otherwise = batch.scoring.fingerprint != scoring_of(pack).fingerprint
@@ -203,10 +203,10 @@ def verified_again(found: FoundBatch, pack: Pack) -> tuple[tuple[str, ...], Find
 
 def _of_gates(found: FoundBatch, pack: Pack, questions: KeptQuestions) -> Iterator[str]:
     """What the gates say of the questions now."""
-    emitted = emission_gate(pack, questions.cases, rules_of(found.batch.job))
-    for one in emitted.dropped:
+    games, dropped = emission_gate(pack, questions.cases, rules_of(found.batch.job))
+    for one in dropped:
         yield f"the emission gate drops {shown_line(one.case, 60)} now ({one.reason}: {one.detail})"
-    for reason in gate_figures(pack, emitted, found.batch.job.batch_gate).blocked:
+    for reason in gate_figures(pack, games, dropped, found.batch.job.batch_gate).blocked:
         yield f"the batch gate blocks it now: {reason}"
 
 

@@ -18,7 +18,7 @@ from benchkit.basics.json_text import canonical, digest, parse
 from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON, Case, Message
 from benchkit.boards.job import FromPack, FromTask, Job
-from benchkit.boards.pack import Handed, Pack, PackBaseline, Sources, Step, Track, load_pack, whole_case
+from benchkit.boards.pack import Handed, Pack, PackBaseline, Step, Track, load_pack, whole_case
 from benchkit.running.plan import settings_differences
 from benchkit.systems.baselines import GENERIC, right_answer, source_sha256
 from benchkit.tasks.judging import judge
@@ -73,7 +73,7 @@ def pack_of_task(task: Task, cases: Sequence[Case], gates: Sequence[str] = ()) -
                   for name, function in task.baselines.items()}
     return Pack(
         module=task.module, name=task.name, version=task.version, judge_version=task.version, synthetic=None,
-        sources=Sources(task.source_sha256, task.source_sha256),
+        pack_sha256=task.source_sha256, judge_sha256=task.source_sha256,
         build=lambda seed, count, llm: cases[:count],
         truth_terms=lambda case: (), problems=task.problems or (lambda case: ()),
         answer_key=lambda case: _word_of(case.expected), said_key=_said_key,
@@ -195,7 +195,7 @@ def dataset_parts(job: Job, pack: Pack) -> dict[str, JSON]:
 
 def scoring_of(pack: Pack) -> Scoring:
     """How a pack scores now."""
-    return Scoring(pack.judge_version, pack.sources.judge_sha256,
+    return Scoring(pack.judge_version, pack.judge_sha256,
                    {track.name: track.fingerprint for track in pack.tracks})
 
 

@@ -139,14 +139,6 @@ class PackBaseline:
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
-    """SHA-256 of the texts behind a pack: all of it, and the module that judges with its helpers."""
-
-    pack_sha256: str
-    judge_sha256: str
-
-
-@dataclass(frozen=True, slots=True)
 class Pack:
     """All that a board asks of a pack; `module` is its folder's name, or the task's module.
 
@@ -154,6 +146,8 @@ class Pack:
     payload    (case, geometry) -> what a solver is handed, never the truth
     messages   (payload, budget, steps) -> the first messages; limits of `gated` only (None: those of the price list)
     schema     (payload) -> the JSON schema of one message of the solver, or None
+    pack_sha256, judge_sha256
+               of all the texts behind it, and of the module that judges with its helpers
     market     None where questions can be asked in `single` only
     synthetic  one line that stands wherever a question is shown; None if all is real
     is_timed   its payloads say when now is, and its observations when they were made; those of a task do not
@@ -164,7 +158,8 @@ class Pack:
     version: str
     judge_version: str
     synthetic: str | None
-    sources: Sources
+    pack_sha256: str
+    judge_sha256: str
     build: Callable[[int, int, Reword | None], Sequence[Case]]
     truth_terms: Callable[[Case], Sequence[str]]
     problems: Callable[[Case], Sequence[str]]
@@ -248,7 +243,7 @@ class _Reading:
         return Pack(
             self.home.name, self.text("NAME"), self.text("VERSION"), self.text("JUDGE_VERSION"),
             None if self.module.SYNTHETIC is None else self.text("SYNTHETIC"),
-            Sources(folder_sha256(self.home), digest([judge_text, helper_texts])),
+            folder_sha256(self.home), digest([judge_text, helper_texts]),
             self.function("build"), self.function("truth_terms"), self.function("problems"),
             self.function("answer_key"), self.function("said_key"), payload, self.function("messages"),
             self.function("schema"), self.market(), self.tracks(judge_text, helper_texts), self.baselines(payload))

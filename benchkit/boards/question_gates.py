@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
 from benchkit.basics.errors import Unusable
-from benchkit.basics.fields import Fields
+from benchkit.basics.fields import SHARE, Fields
 from benchkit.basics.json_text import canonical, digest
 from benchkit.basics.texts import are, as_given, count_of, percent, shown_line
 from benchkit.basics.values import JSON, Case, Message
@@ -56,22 +56,14 @@ class GateFigures:
     blind: Mapping[str, float] = field(default_factory=dict)
     blocked: tuple[str, ...] = ()
 
-    @property
-    def dropped_by_reason(self) -> Mapping[str, int]:
-        """How many were dropped for each reason."""
-        return dict(Counter(one.reason for one in self.dropped))
 
+def emission_gate(
+    pack: Pack, cases: Sequence[Case], rules: GameRules,
+) -> tuple[tuple[Game, ...], tuple[Dropped, ...]]:
+    """The games of the questions that may be asked, in their order, and the questions that may not.
 
-@dataclass(frozen=True, slots=True)
-class Emitted:
-    """The games of the questions that passed, in their order, and the questions that did not."""
-
-    games: tuple[Game, ...]
-    dropped: tuple[Dropped, ...]
-
-
-def emission_gate(pack: Pack, cases: Sequence[Case], rules: GameRules) -> Emitted:
-    """The questions that may be asked. Raises Unusable where the pack itself fails at one."""
+    Raises Unusable where the pack itself fails at one.
+    """
     games: list[Game] = []
     dropped: list[Dropped] = []
     payloads: dict[str, str] = {}
@@ -92,7 +84,7 @@ def emission_gate(pack: Pack, cases: Sequence[Case], rules: GameRules) -> Emitte
             else:
                 games.append(game)
                 payloads[digest(game.opening.payload)] = asks[game.prompt.ask] = case.id
-    return Emitted(tuple(games), tuple(dropped))
+    return tuple(games), tuple(dropped)
 
 
 def _wrong_as_shown(
@@ -219,13 +211,14 @@ def untimely(observations: Sequence[Mapping[str, JSON]]) -> Iterator[str]:
             yield f"{name} is {minute:g} minutes later than now"
 
 
-def gate_figures(pack: Pack, emitted: Emitted, gate: BatchGate) -> GateFigures:
+def gate_figures(
+    pack: Pack, games: Sequence[Game], dropped: tuple[Dropped, ...], gate: BatchGate,
+) -> GateFigures:
     """The figures of a batch and the verdict on it. Raises Unusable where a baseline or a judge fails."""
-    kept = len(emitted.games)
-    answers = dict(Counter(pack.answer_key(game.case) for game in emitted.games).most_common())
-    blind = {one.name: _blind_score(pack, one, emitted.games) for one in pack.baselines.values()
+    answers = dict(Counter(pack.answer_key(game.case) for game in games).most_common())
+    blind = {one.name: _blind_score(pack, one, games) for one in pack.baselines.values()
              if answers and not one.sees_truth}
-    figures = GateFigures(kept + len(emitted.dropped), kept, emitted.dropped, answers, blind)
+    figures = GateFigures(len(games) + len(dropped), len(games), dropped, answers, blind)
     return replace(figures, blocked=tuple(_reasons_to_block(figures, gate)))
 
 
@@ -281,12 +274,6 @@ def figures_of(fields: Fields) -> GateFigures:
         fields.integer("made"), fields.integer("kept"),
         tuple(Dropped(one.text("case"), one.one_of("reason", REASONS), one.text("detail"))
               for one in fields.objects("dropped")),
-        {name: answers.integer(name) for name in answers.values}, {name: _score(blind, name) for name in blind.values},
+        {name: answers.integer(name) for name in answers.values},
+        {name: float(blind.take(name, SHARE)) for name in blind.values},
         fields.texts("blocked"))
-
-
-def _score(fields: Fields, name: str) -> float:
-    value = fields.json(name)
-    if type(value) not in (int, float) or not 0 <= cast("float", value) <= 1:
-        raise fields.wrong(name, "a number from 0 to 1")
-    return float(cast("float", value))

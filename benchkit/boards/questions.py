@@ -133,8 +133,8 @@ def make_questions(job: Job, pack: Pack, reword: Reword | None = None) -> Questi
                                  MOST_COUNT if asks.count is None else asks.count, reword))
     cases = tuple(_as_kept(f"{place}, question {number}", case) for number, case in enumerate(built, 1))
     _check_ids(place, cases)
-    emitted = emission_gate(pack, cases, rules_of(job))
-    return Questions(tuple(game.case for game in emitted.games), gate_figures(pack, emitted, job.batch_gate))
+    games, dropped = emission_gate(pack, cases, rules_of(job))
+    return Questions(tuple(game.case for game in games), gate_figures(pack, games, dropped, job.batch_gate))
 
 
 def _as_kept(place: str, case: object) -> Case:

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from benchkit.basics import json_text
 from benchkit.basics.errors import ERROR_TYPES, Unusable
-from benchkit.basics.fields import Fields
+from benchkit.basics.fields import SHARE, Fields
 from benchkit.basics.json_text import canonical
 from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON, Case, Cell
@@ -214,12 +214,6 @@ def row_of(value: JSON) -> ScoreRow:
     return ScoreRow(
         Cell(fields.text("system"), fields.text("case"), fields.integer("trial", 1)), fields.integer("attempt"),
         fields.text("case_sha256"), fields.text_or_none("output_sha256"),
-        {name: _share(tracks, name) for name in tracks.values}, {name: gates.boolean(name) for name in gates.values},
+        {name: float(tracks.take(name, SHARE)) for name in tracks.values},
+        {name: gates.boolean(name) for name in gates.values},
         error, fields.text("judge_version"), {name: marks.text(name) for name in marks.values})
-
-
-def _share(fields: Fields, name: str) -> float:
-    value = fields.json(name)
-    if type(value) not in (int, float) or not 0 <= cast("float", value) <= 1:
-        raise fields.wrong(name, "a number from 0 to 1")
-    return float(cast("float", value))

@@ -3,6 +3,7 @@ answered, as served.
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from benchkit.basics.json_text import canonical
@@ -52,7 +53,7 @@ def _facts(board: Board) -> Iterator[tuple[str, doc.Spans]]:
     yield "Asked", f"{GEOMETRIES.get(job.geometry, job.geometry)}; {count_of(job.trials, 'trial')} of each question"
     if board.is_gated:
         yield "To spend", _to_spend(batch.dataset.parts["prices"])
-    dropped = (f"dropped for: {counts_of(figures.dropped_by_reason)}" if figures.dropped else
+    dropped = (f"dropped for: {counts_of(Counter(one.reason for one in figures.dropped))}" if figures.dropped else
                "the emission gate dropped none")
     yield "Emission gate", f"{count_of(figures.made, 'question')} made, {figures.kept} kept; {dropped}"
     yield "Right answers", counts_of(figures.answers)
