@@ -45,7 +45,7 @@ class Loading(InAFolder):
             stop=StopRequest(), say=lambda line: None, task=TASK, cases=(CASE,)), [self.folder])
 
     def refusal(self, act: Callable[[], object], kind: type[KitError] = Unusable, code: int | None = None) -> str:
-        with self.assertRaises(KitError if code else kind) as caught:
+        with self.assertRaises(kind) as caught:
             act()
         self.assertEqual(code or kind.exit_code, caught.exception.exit_code)
         self.assertNotIn("\n", str(caught.exception))
@@ -95,6 +95,11 @@ class ByName(Loading):
                 self.assertIn(words, self.refusal(partial(self.load, name, source)))
 
 
+OPEN, SETTINGS, WARM = 'return {"server": "toy", "server_version": "1"}', 'return {"name": self.name}', "return 1.5"
+ANSWER, CLOSE = 'return Reply("yes")', "self.closed = True"
+CALLS = {OPEN: "open", SETTINGS: "settings", WARM: "warm", ANSWER: "answer", CLOSE: "close"}
+
+
 class HeldToTheContract(Loading):
     def changed(self, old: str, new: str, now: Iterator[float] | None = None) -> System:
         self.assertIn(old, GOOD)
@@ -106,40 +111,42 @@ class HeldToTheContract(Loading):
         self.assertEqual(Loaded(1.5), system.warm())
         self.assertEqual(Reply("yes"), system.answer(REQUEST))
         system.close()
-
-    def test_loading_may_also_tell_what_was_loaded(self) -> None:
-        system = self.changed("return 1.5", "from benchkit.systems.system import Loaded; return Loaded(2.0, 4096)")
-        self.assertEqual(Loaded(2.0, 4096), system.warm())
-
-    def test_errors_of_the_contract_pass(self) -> None:
+        more = self.changed(WARM, "from benchkit.systems.system import Loaded; return Loaded(2.0, 4096)")
+        self.assertEqual(Loaded(2.0, 4096), more.warm())
         for error, kind in (("TrialError('Timeout', 'slow')", TrialError),
                             ("EnvironmentFailure('no')", EnvironmentFailure)):
-            system = self.changed('return Reply("yes")', f"from benchkit.basics import errors; raise errors.{error}")
+            system = self.changed(ANSWER, f"from benchkit.basics import errors; raise errors.{error}")
             with self.subTest(error=error), self.assertRaises(kind):
                 system.answer(REQUEST)
 
-    def test_anything_else_it_raises_is_one_line_with_its_place(self) -> None:
-        system = self.changed('return Reply("yes")', "raise ValueError('an\\nswer')")
-        self.assertEqual("--system my_model:a:b, case a, trial 1: answer() of my_model.py, line 9 raised ValueError: "
-                         "an\\nswer",
-                         self.refusal(lambda: system.answer(REQUEST), BrokenOff))
-        for old, call in (('return {"server": "toy", "server_version": "1"}', "open"), ("return 1.5", "warm"),
-                          ('return {"name": self.name}', "settings"), ("self.closed = True", "close")):
-            with self.subTest(call=call):
-                system = self.changed(old, "raise RuntimeError('so')")
-                words = self.refusal(getattr(system, call), code=AFTER if call in ("warm", "close") else 2)
-                self.assertRegex(words, rf"{call}\(\) of my_model.py, line \d+ raised RuntimeError: so")
-
-    def test_one_that_leaves_python_is_caught_and_told(self) -> None:
-        for old, call, code in (('return {"server": "toy", "server_version": "1"}', "open", 2),
-                                ("return 1.5", "warm", AFTER), ("self.closed = True", "close", AFTER)):
-            with self.subTest(call=call):
-                system = self.changed(old, "import sys; sys.exit('enough')")
-                words = self.refusal(getattr(system, call), code=code)
-                self.assertRegex(words, rf"{call}\(\) of my_model.py, line \d+ called sys.exit\('enough'\)")
-        system = self.changed('return Reply("yes")', "exit(0)")
-        self.assertIn("answer() of my_model.py, line 9 called sys.exit(0)",
-                      self.refusal(lambda: system.answer(REQUEST), BrokenOff))
+    def test_whatever_else_it_raises_or_gives_is_one_line_with_its_place(self) -> None:
+        json, seconds = "did not give a JSON object", "did not give the seconds that loading took"
+        for old, new, words in (
+                *((old, "raise RuntimeError('so')", r"\(\) of my_model.py, line \d+ raised RuntimeError: so")
+                  for old in CALLS),
+                *((old, "import sys; sys.exit('enough')", r"\(\) of my_model.py, line \d+ called sys.exit\('enough'\)")
+                  for old in (OPEN, WARM, CLOSE)),
+                (ANSWER, "exit(0)", r"answer\(\) of my_model.py, line 9 called sys.exit\(0\)"),
+                (ANSWER, "raise ValueError('an\\nswer')", r"^--system my_model:a:b, case a, trial 1: answer\(\) of "
+                                                          r"my_model.py, line 9 raised ValueError: an\\nswer$"),
+                (OPEN, "raise ConnectionRefusedError('no')",
+                 r"open\(\) of my_model.py, line 6 raised ConnectionRefusedError"),
+                (OPEN, "return None", r"open\(\) of my_model.py did not give"), (SETTINGS, "return [1]", json),
+                (SETTINGS, "return {1: 2}", json), (SETTINGS, "return {'a': {1}}", "gave something that is not JSON"),
+                (SETTINGS, "return {'a': float('nan')}", "gave something that is not JSON"),
+                (SETTINGS, "return {'a': '\\ud800'}", "lone surrogate"),
+                (SETTINGS, "return {'a': 2**60}", r"beyond 2\^53 - 1"), (WARM, "return None", seconds),
+                (WARM, "return True", seconds), (WARM, "return -1", seconds), (WARM, "return float('nan')", seconds),
+                (ANSWER, "return 'yes'", "gave str, and not a Reply whose output is a text"),
+                (ANSWER, "return None", "gave NoneType, and not a Reply"),
+                (ANSWER, "return Reply(7)", "gave a Reply whose output is of type int, not str")):
+            call = CALLS[old]
+            with self.subTest(call, new=new):
+                function = getattr(self.changed(old, new), call)
+                kind, code = (BrokenOff, AFTER) if call in ("warm", "answer", "close") else (
+                    EnvironmentFailure, 3) if "Connection" in new else (Unusable, 2)
+                line = self.refusal(partial(function, REQUEST) if call == "answer" else function, kind, code)
+                self.assertRegex(line, words)
 
     def test_a_reply_behind_its_deadline_is_a_timeout_that_keeps_the_text(self) -> None:
         for reply, end, is_late in (
@@ -157,35 +164,6 @@ class HeldToTheContract(Loading):
                 self.assertEqual(("Timeout", "yes", None), (error.type, error.partial, error.stops))
                 latency_s = float(reply.partition("latency_s=")[2] or end - 1.0)
                 self.assertEqual(latency_s, error.latency_s)
-
-    def test_a_connection_that_fails_is_of_the_surroundings(self) -> None:
-        system = self.changed('return {"server": "toy", "server_version": "1"}', "raise ConnectionRefusedError('no')")
-        self.assertIn("open() of my_model.py, line 6 raised ConnectionRefusedError",
-                      self.refusal(system.open, EnvironmentFailure))
-
-    def test_what_it_gives_must_be_what_the_contract_says(self) -> None:
-        for old, new, call, words in (
-            ('{"server": "toy", "server_version": "1"}', "None", "open", "open() of my_model.py did not give"),
-            ('{"name": self.name}', "[1]", "settings", "did not give a JSON object"),
-            ('{"name": self.name}', "{1: 2}", "settings", "did not give a JSON object"),
-            ('{"name": self.name}', "{'a': {1}}", "settings", "gave something that is not JSON"),
-            ('{"name": self.name}', "{'a': float('nan')}", "settings", "gave something that is not JSON"),
-            ('{"name": self.name}', "{'a': '\\ud800'}", "settings", "lone surrogate"),
-            ('{"name": self.name}', "{'a': 2**60}", "settings", "beyond 2^53 - 1"),
-            ("return 1.5", "return None", "warm", "did not give the seconds that loading took"),
-            ("return 1.5", "return True", "warm", "did not give the seconds"),
-            ("return 1.5", "return -1", "warm", "did not give the seconds"),
-            ("return 1.5", "return float('nan')", "warm", "did not give the seconds"),
-        ):
-            with self.subTest(new=new):
-                code = AFTER if call == "warm" else 2
-                self.assertIn(words, self.refusal(getattr(self.changed(old, new), call), code=code))
-        for new, words in (("'yes'", "str, and not a Reply whose output is a text"), ("None", "NoneType, and not a"),
-                           ("Reply(7)", "a Reply whose output is of type int, not str")):
-            with self.subTest(new=new):
-                system = self.changed('Reply("yes")', new)
-                self.assertIn(f"answer() of my_model.py gave {words}",
-                              self.refusal(partial(system.answer, REQUEST), BrokenOff))
 
 
 if __name__ == "__main__":

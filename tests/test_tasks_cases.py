@@ -27,14 +27,12 @@ class ReadingCases(unittest.TestCase):
         self.assertIn(str(path), str(caught.exception))
         return str(caught.exception)
 
-    def test_cases_are_read_in_the_order_of_the_file(self) -> None:
+    def test_cases_are_read_in_the_order_of_the_file_and_tags_may_be_left_out_and_a_label_be_null(self) -> None:
         cases = read_cases(put_cases(self.folder))
         self.assertEqual(["two", "three", "nine"], [case.id for case in cases])
         self.assertEqual(Case("two", "development", 2, "yes", ("small",)), cases[0])
-
-    def test_tags_may_be_left_out(self) -> None:
-        path = put_cases(self.folder, [{key: value for key, value in GOOD.items() if key != "tags"}])
-        self.assertEqual((), read_cases(path)[0].tags)
+        bare = {**{key: value for key, value in GOOD.items() if key != "tags"}, "expected": None}
+        self.assertEqual((Case("a", "dev", "x", None),), read_cases(put_cases(self.folder, [bare])))
 
     def test_whatever_is_wrong_is_named_with_file_case_and_field(self) -> None:
         for wrong, words in (
@@ -61,9 +59,6 @@ class ReadingCases(unittest.TestCase):
             with self.subTest(name=name):
                 cases = [{key: value for key, value in GOOD.items() if key != name}]
                 self.assertIn(f"cases[0] (a).{name} is missing", self.refused(cases))
-
-    def test_a_null_label_is_a_label(self) -> None:
-        self.assertIsNone(read_cases(put_cases(self.folder, [{**GOOD, "expected": None}]))[0].expected)
 
     def test_ids_are_unique_also_when_case_folded(self) -> None:
         for other in ("a", "A"):
@@ -95,31 +90,24 @@ class ReadingCases(unittest.TestCase):
 class ChoosingASplit(unittest.TestCase):
     cases = tuple(Case(str(entry["id"]), str(entry["split"]), entry["input"], entry["expected"]) for entry in CASES)
 
-    def test_a_split_keeps_the_order(self) -> None:
+    def test_a_split_keeps_the_order_and_an_unknown_one_is_refused_with_those_there_are(self) -> None:
         self.assertEqual(["two", "three"], [case.id for case in in_split(self.cases, "development")])
-
-    def test_an_unknown_split_is_refused_with_those_there_are(self) -> None:
-        with self.assertRaises(Unusable) as caught:
+        with self.assertRaisesRegex(Unusable, "development, test"):
             in_split(self.cases, "training")
-        self.assertIn("development, test", str(caught.exception))
 
 
 class BindingAVerdict(unittest.TestCase):
     case = Case("a", "dev", {"text": "x"}, "yes", ("t",))
 
-    def test_the_digest_follows_id_input_expected_and_tags(self) -> None:
+    def test_the_digest_is_over_the_canonical_text_of_id_input_expected_and_tags(self) -> None:
+        text = b'{"expected":"yes","id":"a","input":{"text":"x"},"tags":["t"]}'
+        self.assertEqual(hashlib.sha256(text).hexdigest(), case_sha256(self.case))
         for change in ({"id": "b"}, {"input": {"text": "y"}}, {"expected": "no"}, {"tags": ()}):
             with self.subTest(change=change):
                 self.assertNotEqual(case_sha256(self.case), case_sha256(replace(self.case, **change)))
-
-    def test_the_digest_does_not_follow_the_split_or_the_order_of_keys(self) -> None:
         self.assertEqual(case_sha256(self.case), case_sha256(replace(self.case, split="test")))
         one, other = json.loads('{"a": 1, "b": 2}'), json.loads('{"b": 2, "a": 1}')
         self.assertEqual(case_sha256(replace(self.case, input=one)), case_sha256(replace(self.case, input=other)))
-
-    def test_the_digest_is_over_the_canonical_text(self) -> None:
-        text = b'{"expected":"yes","id":"a","input":{"text":"x"},"tags":["t"]}'
-        self.assertEqual(hashlib.sha256(text).hexdigest(), case_sha256(self.case))
 
 
 if __name__ == "__main__":

@@ -34,50 +34,36 @@ class FindingModules(InAFolder):
         self.assertNotIn("\n", str(caught.exception))
         return str(caught.exception)
 
-    def test_the_working_folder_comes_before_the_folder_of_the_command(self) -> None:
+    def test_a_module_is_run_anew_from_its_text_in_the_working_folder_first(self) -> None:
         self.write("one/mine.py", "WHERE = 1")
         self.write("two/mine.py", "WHERE = 2")
         self.write("two/other.py", "WHERE = 3")
         folders = [self.folder / "one", self.folder / "two"]
         self.assertEqual((1, 3), (load_module("mine", folders).WHERE, load_module("other", folders).WHERE))
-
-    def test_a_module_is_run_anew_from_its_text(self) -> None:
         for number in range(3):
             self.write("mine.py", f"WHERE = {number}")
             self.assertEqual(number, load_module("mine", [self.folder]).WHERE)
         self.assertFalse((self.folder / "__pycache__").exists())
 
-    def test_a_module_in_a_package_is_found_by_its_dotted_name(self) -> None:
+    def test_a_module_may_be_in_a_package_and_import_its_neighbours_but_stands_in_for_none_of_python(self) -> None:
         self.write("folder/__init__.py", "")
         self.write("folder/mine.py", "WHERE = 1")
         self.assertEqual(1, load_module("folder.mine", [self.folder]).WHERE)
-
-    def test_a_module_can_import_its_neighbours(self) -> None:
         self.write("neighbour_of_mine.py", "WHERE = 7")
-        self.write("mine.py", "from neighbour_of_mine import WHERE")
-        self.assertEqual(7, load_module("mine", [self.folder]).WHERE)
-
-    def test_a_file_of_the_user_never_stands_in_for_one_of_python(self) -> None:
         self.write("colorsys.py", "WHERE = 1")
-        self.write("mine.py", "import colorsys\nWHERE = hasattr(colorsys, 'WHERE')")
-        self.assertFalse(load_module("mine", [self.folder]).WHERE)
+        self.write("mine.py", "import colorsys\nfrom neighbour_of_mine import WHERE\nOWN = hasattr(colorsys, 'WHERE')")
+        mine = load_module("mine", [self.folder])
+        self.assertEqual((7, False), (mine.WHERE, mine.OWN))
 
-    def test_names_of_the_kit_and_of_python_are_refused(self) -> None:
-        for name, owner in (
-            ("bench", "the kit"), ("benchkit.cli", "the kit"), ("json", "Python"), ("token", "Python"),
-        ):
-            with self.subTest(name=name):
-                self.assertIn(owner, self.refused(name))
-
-    def test_what_is_no_name_of_a_module_is_refused(self) -> None:
-        for name in ("", "a/b", "../a", "a.py ", "a..b", ".a", "é", "a-b", "x\n"):
-            with self.subTest(name=name):
-                self.refused(name)
-
-    def test_a_missing_module_is_refused_with_the_places_looked_at(self) -> None:
-        self.assertIn(str(self.folder), self.refused("nowhere"))
+    def test_what_is_no_module_of_the_user_is_refused_in_one_line(self) -> None:
         self.write("folder/__init__.py", "")
-        self.assertIn("no module folder.nowhere", self.refused("folder.nowhere"))
+        for name, words in (
+                ("bench", "the kit"), ("benchkit.cli", "the kit"), ("json", "Python"), ("token", "Python"),
+                *((name, "is no name of a module")
+                  for name in ("", "a/b", "../a", "a.py ", "a..b", ".a", "é", "a-b", "x\n")),
+                ("nowhere", str(self.folder)), ("folder.nowhere", "no module folder.nowhere")):
+            with self.subTest(name):
+                self.assertIn(words, self.refused(name))
 
     def test_whatever_happens_at_import_is_refused_with_file_and_line(self) -> None:
         for text, words in (
