@@ -1,7 +1,7 @@
 """What an Ollama server says: its chat lines as a reply or the error that it is none, its version, and its models.
 
-NDJSON; a reply is complete only when `done: true` was seen, with the reason why it ended: none is given where the
-server lost its own runner. Durations come in nanoseconds, and a zero is an absent key.
+A reply is complete only when `done: true` was seen, with the reason why it ended: none is given where the server lost
+its own runner. Durations come in nanoseconds, and a zero is an absent key.
 """
 from __future__ import annotations
 

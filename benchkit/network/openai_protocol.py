@@ -1,9 +1,7 @@
-"""What a server with /v1/chat/completions says: the chunks of a completion as a reply or an error, and its models.
+"""What a server with /v1/chat/completions says: the events of a completion as a reply or an error, and its models.
 
-Server-sent events whose data is a JSON object, as OpenAI began it and llama-server, vLLM, LM Studio, OpenRouter and
-others send it; a whole object, from a server that does not stream, is read as well. A reply is complete when a
-finish_reason has come that the model or the asker's limit is the reason of: a server names its own troubles there, too.
-Usage comes behind the finish_reason, in a chunk of its own.
+A whole object, from a server that does not stream, is read as well. A reply is complete when a finish_reason has come
+that is the model's or the asker's limit; a server names its own troubles there, too. Usage comes in a chunk behind it.
 """
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Systems of the user, held to the contract: what else they raise or give becomes one line, or what a log can hold.
 
-A reply whose line no log takes would end the run, and again at every start. And no key comes back: modules of the user
-read keys from the environment, and libraries put them into their errors. A server of the kit's own clients gets a key
-from the client alone, which sees to it there (network/replies.py).
+No key comes back, either: libraries put what they read from the environment into their errors. What a server of the
+kit's own clients repeats is seen to in network/replies.py.
 """
 from __future__ import annotations
 
@@ -61,9 +60,10 @@ Number = TypeVar("Number", int, float)
 
 
 def answered(system: System, request: Request) -> Reply:
-    """One whole reply, so that its line can be written. Raises TrialError (ReplyTooLarge too), and as the system does.
+    """One whole reply, so that its line can be written: one that no log takes would end the run, at every start.
 
-    Texts are left as they are; where they are too large together, there is no reply.
+    Raises TrialError (ReplyTooLarge too), and as the system does. Texts are left as they are; where they are too large
+    together, there is no reply.
     """
     try:
         reply = system.answer(request)

@@ -1,7 +1,6 @@
 """Finding a system by its name: `module:name`, where the module holds `system(name, options) -> System`.
 
-The kit's own come first, whatever modules there are: `baselines:NAME`, `replay:FILE`, and the servers of
-system.SERVERS, whose modules have the same function.
+The kit's own come first, whatever modules there are: `baselines:NAME`, `replay:FILE`, and those of system.SERVERS.
 """
 from __future__ import annotations
 

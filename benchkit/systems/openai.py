@@ -1,10 +1,7 @@
 """A model behind `/v1/chat/completions` as a system: llama-server, vLLM, LM Studio, OpenRouter and any other.
 
-    --system openai:MODEL --host http://127.0.0.1:8080     or OPENAI_BASE_URL; a key from OPENAI_API_KEY
-
-What identifies the model is what its server says; where nothing pins it, a warning and the report say so. Servers
-differ in what they take of a request: what is refused at the start is left out of all that follows, and the settings
-say so.
+What identifies the model is what its server says; where nothing pins it, a warning and the report say so. What the
+server refuses of a request at the start is left out of all that follows, and the settings say so.
 """
 from __future__ import annotations
 
@@ -32,8 +29,12 @@ BY_SCHEMA: Mapping[str, JSON] = {"type": "json_schema", "json_schema": {"name": 
 NO_SCHEMA, REFUSED = "the task has no schema", "refused by the server"
 NOTHING, FINGERPRINT = "nothing", "system_fingerprint"
 LENGTHS = LENGTH, NEW_LENGTH = "max_tokens", "max_completion_tokens"
-_USAGE = "stream_options"
-_NOT_OPTIONS = ("model", "messages", "seed", "n", "response_format", *FIXED)
+_SCHEMA, _USAGE = "response_format", "stream_options"
+_WITHOUT = {_SCHEMA: "takes no schema: none is sent", _USAGE: f"takes no {_USAGE}: none are sent",
+            LENGTH: f"takes no {LENGTH}: {NEW_LENGTH} stands in its place"}
+"""What is done where a server refuses a field: some refuse a schema, some `stream_options` (Mistral, Databricks), some
+`max_tokens` (OpenAI's newer models want `max_completion_tokens`)."""
+_NOT_OPTIONS = ("model", "messages", "seed", "n", _SCHEMA, *FIXED)
 _IS_UNKNOWN = re.compile(
     r"unsupported|not supported|unrecogni[sz]ed|unknown|extra|not permitted|not allowed|unexpected", re.IGNORECASE)
 _AGAIN_WAITS_S = (0.5, 2.0)
@@ -52,37 +53,6 @@ class OpenAIModel:
     options: Mapping[str, JSON]
 
 
-@dataclass(frozen=True, slots=True)
-class Takes:
-    """What a server takes of a request; `schema` is False as well where the task has none.
-
-    Some refuse a schema, some `stream_options` (Mistral, Databricks), some `max_tokens` (OpenAI's newer models want
-    `max_completion_tokens`).
-    """
-
-    schema: bool = True
-    stream_options: bool = True
-    max_tokens: bool = True
-
-    def less(self, error: TrialError) -> Takes | None:
-        """What is left where that was too much; None where the request was not refused, or nothing more can go."""
-        said = error.message
-        if not refuses_request(error):
-            return None
-        if self.stream_options and _USAGE in said:
-            return replace(self, stream_options=False)
-        if self.max_tokens and (NEW_LENGTH in said or (LENGTH in said and _IS_UNKNOWN.search(said))):
-            return replace(self, max_tokens=False)
-        return replace(self, schema=False) if self.schema else None
-
-    def without(self, other: Takes) -> str:
-        """What this leaves out or says otherwise, and the other does not, in words."""
-        words = {"takes no schema: none is sent": other.schema and not self.schema,
-                 f"takes no {_USAGE}: none are sent": other.stream_options and not self.stream_options,
-                 f"takes no {LENGTH}: {NEW_LENGTH} stands in its place": other.max_tokens and not self.max_tokens}
-        return ", ".join(text for text, is_so in words.items() if is_so)
-
-
 class OpenAISystem(server_session.ServerSystem):
     """A model behind /v1/chat/completions."""
 
@@ -97,10 +67,10 @@ class OpenAISystem(server_session.ServerSystem):
         self._schema = prompt_of(task, cases[0]).schema if task and cases else _PROBE_SCHEMA
         recorded = options.recorded or {}
         known = recorded.get("options")
-        self._takes = Takes(
-            schema=self._schema is not None and recorded.get("response_format") != REFUSED,
-            stream_options=recorded.get(_USAGE) != REFUSED,
-            max_tokens=not isinstance(known, Mapping) or NEW_LENGTH not in known)
+        left_out = {_SCHEMA: self._schema is None or recorded.get(_SCHEMA) == REFUSED,
+                    _USAGE: recorded.get(_USAGE) == REFUSED,
+                    LENGTH: isinstance(known, Mapping) and NEW_LENGTH in known}
+        self._left_out = {field for field, is_so in left_out.items() if is_so}
         self._served: Mapping[str, JSON] | None = None
         self._signature = protocol.Signature()
         self._loaded = Loaded(0.0)
@@ -136,10 +106,10 @@ class OpenAISystem(server_session.ServerSystem):
     def settings(self) -> Mapping[str, JSON]:
         """All that a request holds besides messages, schema and seed, and what the server says of the model."""
         is_open = self._served is not None
-        by_schema = NO_SCHEMA if self._schema is None else BY_SCHEMA if self._takes.schema else REFUSED
+        by_schema = NO_SCHEMA if self._schema is None else REFUSED if _SCHEMA in self._left_out else BY_SCHEMA
         return {"api": "/v1/chat/completions", "model": self._model.name, **FIXED,
-                **({} if self._takes.stream_options else {_USAGE: REFUSED}),
-                "options": self._model_options(), "response_format": by_schema if is_open else None,
+                **({_USAGE: REFUSED} if _USAGE in self._left_out else {}),
+                "options": self._model_options(), _SCHEMA: by_schema if is_open else None,
                 "served": self._served,
                 "pinned_by": (FINGERPRINT if self._is_pinned else NOTHING) if is_open else None}
 
@@ -181,10 +151,10 @@ class OpenAISystem(server_session.ServerSystem):
 
     def _body(self, messages: Sequence[Message], seed: int, schema: Mapping[str, JSON] | None) -> dict[str, JSON]:
         body = {"model": self._model.name, "messages": messages, **FIXED, **self._model_options(), "seed": seed}
-        if not self._takes.stream_options:
+        if _USAGE in self._left_out:
             del body[_USAGE]
-        if schema is not None and self._takes.schema:
-            body["response_format"] = {
+        if schema is not None and _SCHEMA not in self._left_out:
+            body[_SCHEMA] = {
                 "type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
         return body
 
@@ -193,7 +163,7 @@ class OpenAISystem(server_session.ServerSystem):
 
     def _model_options(self) -> Mapping[str, JSON]:
         """The model's options, by the names that the server knows."""
-        return {NEW_LENGTH if key == LENGTH and not self._takes.max_tokens else key: value
+        return {NEW_LENGTH if key == LENGTH and LENGTH in self._left_out else key: value
                 for key, value in self._model.options.items()}
 
     def _length(self, tokens: int) -> Mapping[str, JSON]:
@@ -217,7 +187,7 @@ class OpenAISystem(server_session.ServerSystem):
 
     def _first_tokens(self) -> protocol.Signature:
         """Who answers; what the server refuses of a request is left out from then on. Raises EnvironmentFailure."""
-        before, refusal, stumbles = self._takes, "", 0
+        before, refusal, stumbles = set(self._left_out), "", 0
         while True:
             body = {**self._body([{"role": "user", "content": "Say yes."}], 1, self._schema),
                     **self._length(_PROBE_TOKENS)}
@@ -228,17 +198,30 @@ class OpenAISystem(server_session.ServerSystem):
             except TrialError as error:
                 # a server that stumbles says nothing of what it takes, so it is asked once more, and again
                 is_stumble = error.type == "ServerError" and (error.status or 0) >= 500 and error.status != 501
-                less = self._takes.less(error)
+                field = self._refused_field(error)
                 if is_stumble and stumbles < len(_AGAIN_WAITS_S):
                     pause(_AGAIN_WAITS_S[stumbles], self._options.clock, self._options.stop)
                     stumbles += 1
-                elif less is None:
+                elif field is None:
                     raise self._unasked(error) from None
                 else:
-                    self._takes, refusal, stumbles = less, error.message, 0
-        if self._takes != before:
-            self._options.say(f"the server {self._takes.without(before)}, and the settings say so ({refusal})")
+                    self._left_out.add(field)
+                    refusal, stumbles = error.message, 0
+        if refusal:
+            words = ", ".join(text for key, text in _WITHOUT.items() if key in self._left_out - before)
+            self._options.say(f"the server {words}, and the settings say so ({refusal})")
         return completions.latest.signature
+
+    def _refused_field(self, error: TrialError) -> str | None:
+        """What is to be left out after this; None where the request was not refused, or nothing more can go."""
+        said, kept = error.message, _WITHOUT.keys() - self._left_out
+        if not refuses_request(error):
+            return None
+        if _USAGE in kept and _USAGE in said:
+            return _USAGE
+        if LENGTH in kept and (NEW_LENGTH in said or (LENGTH in said and _IS_UNKNOWN.search(said))):
+            return LENGTH
+        return _SCHEMA if _SCHEMA in kept else None
 
     def _unasked(self, error: TrialError) -> EnvironmentFailure:
         url = self._client.where
