@@ -12,9 +12,8 @@ from typing import Any
 
 import packs.early_warning as pack
 from benchkit.basics.values import Case
-from benchkit.boards.banners import banner
 from benchkit.boards.batch import Batch, FoundBatch, Kit
-from benchkit.boards.board import Board
+from benchkit.boards.board import Board, banner
 from benchkit.boards.findings import BaselineAgreement, FailedCells, SystemFacts
 from benchkit.boards.job import FromPack, Job
 from benchkit.boards.job_pack import Dataset, Scoring

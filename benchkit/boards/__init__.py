@@ -11,9 +11,9 @@
     expected_trials, trace_check, evaluation, samples
                              what must agree, whether it does, the verdicts, what is shown
     scores, standings        the rows of verdicts, and who stands where
-    banners, board, sections, board_document
+    board, sections, board_document
                              the board: as a value, its sections, the document
-    console                  what a terminal is told of batches and of what is to come
+    stories, console         what each command does, and what it says
     finalizing               all that is derived, on the disk; judged again; verified and closed
     usage                    what trials took, and what is still to come, in tokens and seconds
 

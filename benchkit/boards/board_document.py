@@ -6,9 +6,8 @@ from functools import partial
 
 from benchkit import VERSION
 from benchkit.basics.texts import shown_line
-from benchkit.boards.banners import trace_banners
 from benchkit.boards.batch import BLOCKED, COMPLETE, OPEN, PUBLISHED
-from benchkit.boards.board import Board
+from benchkit.boards.board import Board, trace_banners
 from benchkit.boards.sections import took
 from benchkit.boards.sections.ranking import ranking_blocks, track_blocks
 from benchkit.boards.sections.sampled import sample_blocks

@@ -10,10 +10,9 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.texts import are, cases_named, count_of, shown_line, word_for
 from benchkit.boards import batch as batches
 from benchkit.boards import batch_log
-from benchkit.boards.banners import retry_words
 from benchkit.boards.batch import FoundBatch
 from benchkit.boards.batch_run import BatchRunConfig, questions_of, record_batch
-from benchkit.boards.board import Board, board_of
+from benchkit.boards.board import Board, board_of, retry_words
 from benchkit.boards.board_document import board_document
 from benchkit.boards.evaluation import (
     NOTHING_BEFORE,
