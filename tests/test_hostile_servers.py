@@ -263,6 +263,17 @@ class Runs(WorkflowWithServer):
         self.assertGreater(lines[2]["retries"], 0)
         self.assertGreater(lines[2]["waited_s"], 0.2)
 
+    def test_one_answer_without_measure_costs_its_own_trial_and_none_of_those_behind_it(self) -> None:
+        for asked in ("9999999", "999999999", "Fri, 31 Dec 9999 23:59:59 GMT"):
+            with self.subTest(asked):
+                busy = b"HTTP/1.1 429 X\r\nRetry-After: %s\r\nContent-Length: 0\r\n\r\n" % asked.encode()
+                self.server.next(fake_ollama.raw_bytes(busy))
+                self.log.unlink(missing_ok=True)
+                self.well(self.bench("--timeout-s 20 --quiet"))
+                trials = [line for line in self.lines() if line["kind"] == "trial"]
+                self.assertEqual(["ServerBusy", *[None] * 5], [line.get("error", {}).get("type") for line in trials])
+                self.assertEqual([0.0] * 6, [line["waited_s"] for line in trials])
+
     def test_what_was_never_asked_for_is_in_no_line_of_the_log(self) -> None:
         self.server.next(fake_ollama.lines(json.dumps({
             **json.loads(WHOLE), "evil": "EVIL", "context": ["EVIL"], "message": {

@@ -13,13 +13,14 @@ from unittest import mock
 from benchkit.basics.errors import TrialError
 from benchkit.basics.values import Reply, Timings, Usage
 from benchkit.network import openai_protocol
-from benchkit.network.http_client import Ending, Response
+from benchkit.network.http_client import Backoff, Ending, Response
 from benchkit.network.ollama_protocol import ChatParser
 from benchkit.network.openai_protocol import CompletionParser, Completions, EventStream, Signature
-from benchkit.network.replies import object_of, too_long_message
+from benchkit.network.replies import MOST_RETRY_AFTER_S, object_of, retry_after_s, too_long_message
 from tests.fake_openai import data, delta, error
 
 DONE = b"data: [DONE]"
+NOW = 1893456000.0  # 2030-01-01 00:00:00 UTC
 TOO_MANY = "more keys, values, objects and lists than are read at once"
 KIB = "ä" * 1024
 """256 of them are a text as large as it may be."""
@@ -303,6 +304,25 @@ class OpenAIReplies(Replies):
                 reading.take(line, 0.5)
             reading.ended(answer)
             self.assertEqual(reading.reply(answer).output, "yes")
+
+
+class RetryAfter(unittest.TestCase):
+    def test_seconds_and_dates_are_known_and_all_else_asks_for_nothing(self) -> None:
+        for text, seconds in {
+                "3": 3.0, " 120 ": 120.0, "0.5": 0.5, "999999999": MOST_RETRY_AFTER_S,
+                "Tue, 01 Jan 2030 00:01:30 GMT": 90.0, "Tuesday, 01-Jan-30 00:00:10 GMT": 10.0,
+                "0": None, "-1": None, "soon": None, "": None, "nan": None, "1e3": None, "inf": None, "9" * 30: None,
+                "Mon, 31 Dec 2029 23:59:00 GMT": None, "Fri, 99 Jan 2030 00:00:00 GMT": None}.items():
+            with self.subTest(text):
+                self.assertEqual(retry_after_s(text, NOW), seconds)
+        self.assertIsNone(retry_after_s(None, NOW))
+
+    def test_the_latest_moment_that_anybody_heard_of_counts(self) -> None:
+        backoff = Backoff()
+        self.assertEqual(backoff.left_s(5.0), 0.0)
+        backoff.extend(9.0)
+        backoff.extend(7.0)
+        self.assertEqual([backoff.left_s(now) for now in (5.0, 9.0, 50.0)], [4.0, 0.0, 0.0])
 
 
 class TooLongPrompts(unittest.TestCase):
