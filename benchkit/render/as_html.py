@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache, partial, singledispatch
+from functools import lru_cache, partial
 from itertools import chain, islice
 
 from benchkit.pages import page
@@ -23,11 +23,11 @@ LONG_VALUE = 8
 def as_html(document: doc.Document) -> Iterator[str]:
     """The file, in pieces."""
     sections = [page.PageSection(one.anchor, plain(one.title), _body(one, 3)) for one in document.sections]
-    lead = joined(*blocks_html(document.lead, 2))
+    lead = joined(*_blocks(document.lead, 2))
     return page.document(plain(document.title), lead, sections, element("p", line(document.footer)))
 
 
-def blocks_html(blocks: doc.Blocks, level: int) -> Iterator[Html]:
+def _blocks(blocks: doc.Blocks, level: int) -> Iterator[Html]:
     """Several blocks; `level` is that of a title in them."""
     for block in made(blocks):
         yield from block_html(block, level)
@@ -78,18 +78,38 @@ def _body(section: doc.Section, level: int) -> Iterator[Html]:
     if len(named) > 1:
         links = [element("li", element("a", plain(one.title), href=f"#{one.anchor}")) for one in named]
         yield element("nav", element("ul", *links), aria_label=f"Contents of {plain(section.title)}")
-    yield from blocks_html(inner, level)
+    yield from _blocks(inner, level)
 
 
-@singledispatch
 def block_html(block: doc.Block, level: int) -> Iterable[Html]:
     """A block as HTML, piece by piece; `level` is that of a title in it."""
+    match block:
+        case doc.Paragraph():
+            return [_paragraph(block)]
+        case doc.Facts():
+            pairs = (joined(element("dt", label), element("dd", line(spans)))
+                     for label, spans in (*block.pairs, *block.more))
+            return [element("dl", *pairs, class_="facts")]
+        case doc.Figures():
+            return [element("dl", *map(_figure, block.items), class_="figures")]
+        case doc.Table():
+            return _cut(partial(_rows, block), block.rows, block.caption, block.cut, block.detail is doc.ALL)
+        case doc.Chart():
+            return _chart(block)
+        case doc.Callout():
+            return [_callout(block, level)]
+        case doc.Bullets():
+            return _bullets(block)
+        case doc.Fold():
+            return _folded(line(block.title), _blocks(block.blocks, level), block.anchor, block.is_open)
+        case doc.Verbatim():
+            return [_verbatim(block)]
+        case doc.Beside():
+            return [element("div", *(element("div", *block_html(one, level)) for one in block.blocks),
+                            class_="side-by-side")]
+        case doc.Section():
+            return stream("article", _headed(block, level), id=block.anchor)
     raise TypeError(type(block).__name__)
-
-
-@block_html.register
-def _section(block: doc.Section, level: int) -> Iterator[Html]:
-    yield from stream("article", _headed(block, level), id=block.anchor)
 
 
 def _headed(block: doc.Section, level: int) -> Iterator[Html]:
@@ -97,36 +117,19 @@ def _headed(block: doc.Section, level: int) -> Iterator[Html]:
     yield from _body(block, level + 1)
 
 
-@block_html.register
-def _paragraph(block: doc.Paragraph, level: int) -> Iterable[Html]:
+def _paragraph(block: doc.Paragraph) -> Html:
     if block.unbroken:
-        return [element("p", *(element("code", one.line) if isinstance(one, doc.Code) else _span(one)
-                               for one in spans_of(block.spans)))]
-    return [element("p", line(block.spans), class_="quiet" if block.quiet else None)]
+        return element("p", *(element("code", one.line) if isinstance(one, doc.Code) else _span(one)
+                              for one in spans_of(block.spans)))
+    return element("p", line(block.spans), class_="quiet" if block.quiet else None)
 
 
-@block_html.register
-def _facts(block: doc.Facts, level: int) -> Iterable[Html]:
-    pairs = (joined(element("dt", label), element("dd", line(spans)))
-             for label, spans in (*block.pairs, *block.more))
-    return [element("dl", *pairs, class_="facts")]
-
-
-@block_html.register
-def _figures(block: doc.Figures, level: int) -> Iterable[Html]:
-    figures = []
-    for one in block.items:
-        # a range stays on one line where there is room for it
-        value = element("dd", element("span", one.value, class_="together"),
-                        class_="value long" if len(one.value) > LONG_VALUE else "value")
-        below = element("dd", one.below, class_="detail") if one.below else None
-        figures.append(element("div", element("dt", one.name), value, below, class_=f"figure {one.tone}"))
-    return [element("dl", *figures, class_="figures")]
-
-
-@block_html.register
-def _table(block: doc.Table, level: int) -> Iterator[Html]:
-    return _cut(partial(_rows, block), block.rows, block.caption, block.cut, block.detail is doc.ALL)
+def _figure(one: doc.Figure) -> Html:
+    # a range stays on one line where there is room for it
+    value = element("dd", element("span", one.value, class_="together"),
+                    class_="value long" if len(one.value) > LONG_VALUE else "value")
+    below = element("dd", one.below, class_="detail") if one.below else None
+    return element("div", element("dt", one.name), value, below, class_=f"figure {one.tone}")
 
 
 def _rows(table: doc.Table, caption: str, rows: Iterable[Sequence[doc.Cell]]) -> Iterator[Html]:
@@ -146,8 +149,7 @@ def _row(columns: Sequence[doc.Column], cells: Sequence[doc.Cell]) -> Html:
     return joined(element("tr", *shown), "\n")
 
 
-@block_html.register
-def _chart(block: doc.Chart, level: int) -> Iterator[Html]:
+def _chart(block: doc.Chart) -> Iterator[Html]:
     match block.data:
         case doc.Bars() as data:
             yield from _cut(partial(_bars, data), data.rows, data.caption, data.cut)
@@ -184,29 +186,21 @@ def _cut(write: Callable[[str, Iterable[doc.Item]], Iterator[Html]], things: doc
         yield from told
 
 
-@block_html.register
-def _callout(block: doc.Callout, level: int) -> Iterable[Html]:
+def _callout(block: doc.Callout, level: int) -> Html:
     sign = element("span", SIGNS.get(block.tone, "!"), class_="sign", aria_hidden="true")
-    title, body, class_ = plain(block.title), blocks_html(block.blocks, level), f"callout {block.tone}"
+    title, body, class_ = plain(block.title), _blocks(block.blocks, level), f"callout {block.tone}"
     name, head, label = ("details", "summary", {}) if block.folded else (
         "div", "p", {"role": "note", "aria_label": title})
-    return [element(name, element(head, sign, title, class_="callout-title"), *body, class_=class_, **label)]
+    return element(name, element(head, sign, title, class_="callout-title"), *body, class_=class_, **label)
 
 
-@block_html.register
-def _bullets(block: doc.Bullets, level: int) -> Iterator[Html]:
+def _bullets(block: doc.Bullets) -> Iterator[Html]:
     items = (element("li", line(item)) for item in made(block.items))
     for first in items:
         yield from stream("ol" if block.is_numbered else "ul", chain([first], items))
 
 
-@block_html.register
-def _fold(block: doc.Fold, level: int) -> Iterable[Html]:
-    return _folded(line(block.title), blocks_html(block.blocks, level), block.anchor, block.is_open)
-
-
-@block_html.register
-def _verbatim(block: doc.Verbatim, level: int) -> Iterable[Html]:
+def _verbatim(block: doc.Verbatim) -> Html:
     kept, told = block.beginning
     start, end = block.strong
     # a parser drops the first line end behind <pre>, so that a text which begins with one needs another
@@ -214,13 +208,8 @@ def _verbatim(block: doc.Verbatim, level: int) -> Iterable[Html]:
     strong = element("mark", kept[start:end]) if end > start else None
     shown = element("pre", first, kept[:start], strong, kept[max(start, end):],
                     tabindex=0 if len(kept) > SCROLLS_FROM else None)
-    return [element("div", element("p", line(block.title), class_="text-title") if block.title else None,
-                    shown if kept else _quiet("(empty)"), _quiet(told) if told else None, class_="text")]
-
-
-@block_html.register
-def _beside(block: doc.Beside, level: int) -> Iterable[Html]:
-    return [element("div", *(element("div", *block_html(one, level)) for one in block.blocks), class_="side-by-side")]
+    return element("div", element("p", line(block.title), class_="text-title") if block.title else None,
+                   shown if kept else _quiet("(empty)"), _quiet(told) if told else None, class_="text")
 
 
 def _folded(title: Child, body: Iterable[Html], anchor: str = "", is_open: bool = False) -> Iterator[Html]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import singledispatchmethod
 from itertools import groupby, islice
 
 from benchkit.basics.texts import count_of, shown
@@ -160,11 +159,34 @@ class MarkdownRenderer:
             else:
                 self._left_out += block.detail <= doc.MORE
 
-    @singledispatchmethod
     def _block(self, block: doc.Block, level: int, most: doc.Detail) -> Iterator[str]:
+        match block:
+            case doc.Paragraph():
+                return iter([_paragraph(block.spans)])
+            case doc.Facts():
+                return self._facts(block, most)
+            case doc.Figures():
+                figures = ((doc.Strong(one.value), " ", one.name, f" ({one.below})" if one.below else "")
+                           for one in block.items)
+                return iter([_list(map(inline, figures))])
+            case doc.Table():
+                return self._table(block, most)
+            case doc.Chart():
+                return self._chart(block, level, most)
+            case doc.Callout():
+                return self._callout(block, level, most)
+            case doc.Bullets():
+                return iter([_list(map(inline, made(block.items)), block.is_numbered)])
+            case doc.Fold():
+                return _folded(plain(block.title), self._blocks(block.blocks, level, most))
+            case doc.Verbatim():
+                return _verbatim(block)
+            case doc.Beside():
+                return self._blocks(block.blocks, level, most)
+            case doc.Section():
+                return self._section(block, level, most)
         raise TypeError(type(block).__name__)
 
-    @_block.register
     def _section(self, block: doc.Section, level: int, most: doc.Detail) -> Iterator[str]:
         self._parts += block.is_part
         is_over = block.is_part and self._most_parts is not None and self._parts > self._most_parts
@@ -174,23 +196,12 @@ class MarkdownRenderer:
             yield first
             yield from parts
 
-    @_block.register
-    def _paragraph(self, block: doc.Paragraph, level: int, most: doc.Detail) -> Iterator[str]:
-        yield _paragraph(block.spans)
-
-    @_block.register
-    def _facts(self, block: doc.Facts, level: int, most: doc.Detail) -> Iterator[str]:
+    def _facts(self, block: doc.Facts, most: doc.Detail) -> Iterator[str]:
         pairs = [*block.pairs, *(block.more if most >= doc.MORE else ())]
         self._left_out += len(pairs) < len(block.pairs) + len(block.more)
         yield _list(f"{_bold(markdown_words(label + ':'))} {inline(spans)}" for label, spans in pairs)
 
-    @_block.register
-    def _figures(self, block: doc.Figures, level: int, most: doc.Detail) -> Iterator[str]:
-        yield _list(inline((doc.Strong(one.value), " ", one.name, f" ({one.below})" if one.below else ""))
-                    for one in block.items)
-
-    @_block.register
-    def _table(self, block: doc.Table, level: int, most: doc.Detail) -> Iterator[str]:
+    def _table(self, block: doc.Table, most: doc.Detail) -> Iterator[str]:
         columns, rows, total = shown_part(block, most)
         shown = min(limit for limit in (total, block.cut.most, self._most_rows) if limit is not None)
         few = min(shown, FEW_ROWS if block.cut.few is None else block.cut.few)
@@ -205,36 +216,15 @@ class MarkdownRenderer:
         if total > shown:
             yield f"and {markdown_words(block.cut.more(total - shown)).strip()}\n\n"
 
-    @_block.register
     def _chart(self, block: doc.Chart, level: int, most: doc.Detail) -> Iterator[str]:
         parts = list(self._blocks(block.instead, level, most))
         return iter([*parts, _paragraph(block.sentence)] if block.sentence and parts else parts)
 
-    @_block.register
     def _callout(self, block: doc.Callout, level: int, most: doc.Detail) -> Iterator[str]:
         kind = {Tone.PASS: "TIP", Tone.PLAIN: "NOTE", Tone.FAIL: "CAUTION"}.get(block.tone, "WARNING")
         body = "".join([f"{_bold(inline(block.title))}\n\n", *self._blocks(block.blocks, level, most)])
         quoted = "\n".join(f"> {line}" if line else ">" for line in body.rstrip("\n").split("\n"))
         yield f"> [!{kind}]\n{quoted}\n\n"
-
-    @_block.register
-    def _bullets(self, block: doc.Bullets, level: int, most: doc.Detail) -> Iterator[str]:
-        yield _list(map(inline, made(block.items)), block.is_numbered)
-
-    @_block.register
-    def _fold(self, block: doc.Fold, level: int, most: doc.Detail) -> Iterator[str]:
-        return _folded(plain(block.title), self._blocks(block.blocks, level, most))
-
-    @_block.register
-    def _verbatim(self, block: doc.Verbatim, level: int, most: doc.Detail) -> Iterator[str]:
-        kept, told = block.beginning
-        yield _paragraph(block.title) if block.title else ""
-        yield f"{markdown_block(kept)}\n\n" if kept else "(empty)\n\n"
-        yield f"{markdown_words(told)}\n\n" if told else ""
-
-    @_block.register
-    def _beside(self, block: doc.Beside, level: int, most: doc.Detail) -> Iterator[str]:
-        return self._blocks(block.blocks, level, most)
 
 
 def _title(title: doc.Spans, level: int) -> str:
@@ -244,6 +234,13 @@ def _title(title: doc.Spans, level: int) -> str:
 
 def _paragraph(spans: doc.Spans) -> str:
     return f"{markdown_line(inline(spans))}\n\n"
+
+
+def _verbatim(block: doc.Verbatim) -> Iterator[str]:
+    kept, told = block.beginning
+    yield _paragraph(block.title) if block.title else ""
+    yield f"{markdown_block(kept)}\n\n" if kept else "(empty)\n\n"
+    yield f"{markdown_words(told)}\n\n" if told else ""
 
 
 def _list(items: Iterable[str], is_numbered: bool = False) -> str:

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial, singledispatchmethod
-from itertools import islice, zip_longest
+from functools import partial
+from itertools import chain, islice, zip_longest
 
 from benchkit.render import document as doc
 from benchkit.render.columns import INDENT, NO_PAINT, WIDTH, Paint, Painted, clipped, quoted, table, width_of, wrapped
@@ -47,24 +47,38 @@ class TextRenderer:
                 yield from lines
                 before = block
 
-    @singledispatchmethod
     def _block(self, block: doc.Block, indent: str) -> Iterator[str]:
+        match block:
+            case doc.Paragraph():
+                return self._paragraph(block, indent)
+            case doc.Facts():
+                return self._labelled([*block.pairs, *(block.more if self.is_full else ())], indent)
+            case doc.Figures():
+                return self._labelled([(one.name, "; ".join(filter(None, (one.value, one.below))))
+                                       for one in block.items], indent)
+            case doc.Table():
+                return self._table(block, indent)
+            case doc.Chart():
+                return self._chart(block, indent)
+            case doc.Callout():
+                title = (self.paint.toned(line, block.tone) for line in wrapped(plain(block.title), indent))
+                return chain(title, self._blocks(block.blocks, indent + INDENT))
+            case doc.Bullets():
+                return self._bullets(block, indent)
+            case doc.Fold():
+                return chain([self._title(block.title, indent)], self._blocks(block.blocks, indent + INDENT))
+            case doc.Verbatim():
+                return self._verbatim(block, indent)
+            case doc.Beside():
+                return self._beside(block, indent)
+            case doc.Section():
+                return self._section(block, indent)
         raise TypeError(type(block).__name__)
 
-    @_block.register
     def _paragraph(self, block: doc.Paragraph, indent: str) -> Iterator[str]:
         if block.unbroken:
             return iter([indent + plain(block.spans).strip()])
         return self._wrapped(block.spans, indent, indent)
-
-    @_block.register
-    def _facts(self, block: doc.Facts, indent: str) -> Iterator[str]:
-        return self._labelled([*block.pairs, *(block.more if self.is_full else ())], indent)
-
-    @_block.register
-    def _figures(self, block: doc.Figures, indent: str) -> Iterator[str]:
-        return self._labelled([(one.name, "; ".join(filter(None, (one.value, one.below)))) for one in block.items],
-                              indent)
 
     def _labelled(self, pairs: Sequence[tuple[str, doc.Spans]], indent: str) -> Iterator[str]:
         width = max((width_of(clipped(label, WIDTH // 3)) for label, _ in pairs), default=0)
@@ -74,7 +88,6 @@ class TextRenderer:
             yield first.replace(name, self.paint.strong(name), 1) if not indent else first
             yield from rest
 
-    @_block.register
     def _table(self, block: doc.Table, indent: str) -> Iterator[str]:
         if block.is_titled:
             yield from wrapped(block.caption, indent)
@@ -92,29 +105,19 @@ class TextRenderer:
                 return plain(cell), self.paint.strong
         return plain(cell), str
 
-    @_block.register
     def _chart(self, block: doc.Chart, indent: str) -> Iterator[str]:
         lines = list(self._blocks(block.instead, indent))
         return iter([*lines, *(wrapped(plain(block.sentence), indent) if block.sentence and lines else ())])
 
-    @_block.register
-    def _callout(self, block: doc.Callout, indent: str) -> Iterator[str]:
-        yield from (self.paint.toned(line, block.tone) for line in wrapped(plain(block.title), indent))
-        yield from self._blocks(block.blocks, indent + INDENT)
-
-    @_block.register
     def _bullets(self, block: doc.Bullets, indent: str) -> Iterator[str]:
         for number, item in enumerate(made(block.items), 1):
             sign = f"{number}. " if block.is_numbered else "- "
             yield from self._wrapped(item, indent + sign, indent + " " * len(sign))
 
-    @_block.register
-    def _fold(self, block: doc.Fold, indent: str) -> Iterator[str]:
-        title = clipped(plain(block.title), WIDTH - len(indent))
-        yield indent + (self._painted(block.title) if title == plain(block.title) else title)
-        yield from self._blocks(block.blocks, indent + INDENT)
+    def _title(self, title: doc.Spans, indent: str) -> str:
+        shown = clipped(plain(title), WIDTH - len(indent))
+        return indent + (self._painted(title) if shown == plain(title) else shown)
 
-    @_block.register
     def _section(self, block: doc.Section, indent: str) -> Iterator[str]:
         """Its title and its blocks; nothing where it has none."""
         is_whole = block.is_part and not indent
@@ -126,7 +129,6 @@ class TextRenderer:
             yield first
             yield from lines
 
-    @_block.register
     def _verbatim(self, block: doc.Verbatim, indent: str) -> Iterator[str]:
         kept, told = (block.text, "") if self.is_full else block.beginning
         if block.title:
@@ -134,7 +136,6 @@ class TextRenderer:
         yield from quoted(kept, indent + "| ") if kept else ()
         yield from wrapped(told, indent) if told else ()
 
-    @_block.register
     def _beside(self, block: doc.Beside, indent: str) -> Iterator[str]:
         texts = [one for one in block.blocks if isinstance(one, doc.Verbatim)]
         if not len(texts) == len(block.blocks) == 2:

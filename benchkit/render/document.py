@@ -85,7 +85,7 @@ class Tally:
 
 Span: TypeAlias = str | Code | Strong | Mark | Link | Tally
 Spans: TypeAlias = Span | Sequence[Span]
-"""A line: one span, or several, put together as they are (blanks between them are given)."""
+"""A line: one span, or several, put together as they are."""
 Cell: TypeAlias = Spans | int | None
 """Of a table: a line; a whole number, written with its thousands apart; nothing."""
 
@@ -114,7 +114,7 @@ class Paragraph(Block):
 
 @dataclass(frozen=True, slots=True)
 class Facts(Block):
-    """Labels, and what is said of each; `more` of them for readers of that detail, beneath, as one list."""
+    """Labels, and what is said of each; `more` of them beneath, for readers of that detail."""
 
     pairs: Sequence[tuple[str, Spans]]
     more: Sequence[tuple[str, Spans]] = ()
@@ -138,10 +138,7 @@ class Figures(Block):
 
 
 class Kind(StrEnum):
-    """What the cells of a column are: texts, words that are not folded, or figures, which stand to the right.
-
-    The value is their class in the style sheet of pages.
-    """
+    """What the cells of a column are: texts, words that are not folded, figures; the value is their class on pages."""
 
     TEXT = ""
     WORD = "short"
@@ -215,7 +212,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """Shares with intervals, a row each; differences around zero where `is_signed`. Titles of what stands in a row."""
+    """Shares with intervals, a row each; differences around zero where `is_signed`."""
 
     caption: str
     label: str
