@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from benchkit.boards.batch import Batch as MadeBatch
@@ -12,7 +13,7 @@ from benchkit.boards.job_pack import pack_of_task
 from benchkit.boards.questions import Questions, make_questions, read_questions
 from benchkit.boards.solvers import read_env_file
 from benchkit.boards.trace_check import verify
-from benchkit.boards.trace_events import event_of
+from benchkit.boards.trace_events import SegmentKey, TraceEvent, event_of
 from benchkit.boards.trace_file import look_over, segments_in
 from benchkit.trial_log.reader import read_log
 from tests import trial_logs as logs
@@ -31,11 +32,16 @@ def trace_examples(folder: Path) -> list[bytes]:
     return [batch.trace_path.read_bytes()]
 
 
+@cache
+def _events_in(trace: bytes) -> Mapping[tuple[SegmentKey, int], tuple[int, TraceEvent]]:
+    """Every event of a good trace, numbered, by where it belongs."""
+    events = [event_of(json.loads(line)) for line in trace.splitlines()]
+    return {(event.key, event.seq): (number, event) for number, event in enumerate(events)}
+
+
 def look_at_trace(path: Path, original: bytes) -> None:
     """What was written is read, or the damage is named: as such, or as an invariant that does not hold."""
-    written = {(event.key, event.seq): (number, event) for number, event in enumerate(
-        event_of(json.loads(line)) for line in original.splitlines())}
-    numbers = []
+    written, numbers = _events_in(original), []
     for segment in segments_in(path):
         for event in segment.events:
             number, as_written = written.get((event.key, event.seq), (0, None))
