@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -65,95 +65,77 @@ def raising(*given: object) -> Any:
 
 
 class TheEmissionGate(PackTest):
-    def dropped(self, pack: Pack, **more: Any) -> tuple[Dropped, ...]:
-        return make_questions(job(**more), pack).figures.dropped
+    ALL = tuple(f"T-{number}" for number in range(1, 7))
 
-    def test_good_questions_all_pass_in_order_and_others_are_dropped_with_words(self) -> None:
+    def dropped(self, old: str = "\n", new: str = "\n", **more: Any) -> tuple[Dropped, ...]:
+        """What is dropped of a pack with a change of its text, where that stands last."""
+        head, there, tail = PACK.rpartition(old)
+        self.assertTrue(there)
+        return make_questions(job(**more), self.tiny(pack=head + new + tail)).figures.dropped
+
+    def test_good_questions_all_pass_in_order(self) -> None:
         made = make_questions(job(), self.tiny())
-        self.assertEqual([f"T-{number}" for number in range(1, 7)], [case.id for case in made.cases])
+        self.assertEqual(list(self.ALL), [case.id for case in made.cases])
         self.assertEqual((6, 6, ()), (made.figures.made, made.figures.kept, made.figures.dropped))
-        self.assertEqual((Dropped("T-13", PROBLEM, "13 brings bad luck"),), self.dropped(self.tiny(), seed=12))
-        pack = replace(self.tiny(), answer_key=lambda case: "" if case.id == "T-2" else "x")
-        self.assertEqual((Dropped("T-2", NO_ANSWER, "it has no answer"),), self.dropped(pack))
+        self.assertEqual((Dropped("T-13", PROBLEM, "13 brings bad luck"),), self.dropped(seed=12))
 
-    def test_a_leak_is_found_wherever_a_solver_looks_and_however_cased(self) -> None:
+    def test_what_must_not_be_asked_is_dropped_with_words_before_anybody_is_asked(self) -> None:
+        everyone, both, gated = self.ALL, ("single", "gated"), ("gated",)
+        in_payload, in_purchase = '{"id": "o1", "minute": 0,', '{"id": f"h{len(steps)}", "minute": 0,'
+        half, told = "its half is {case.input['number'] / 2}", "return f\"{turn.error or turn.observations[0]['text']}."
+        hint, nothing = "a solver that buys hint is shown", "a solver that buys a message that buys nothing is shown"
+        ask = 'view["observations"][0]["text"]'
+        table: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...], str, str], ...] = (
+            ("return case.expected\n\ndef said", 'return "" if case.id == "T-2" else "x"\n\ndef said', both, ("T-2",),
+             NO_ANSWER, "it has no answer"),
+            # the truth, wherever a solver looks and however cased
+            ('return {"geometry"', 'return {"note": f"TRUTH={case.expected}".upper() * (case.id == "T-3"), "geometry"',
+             both, ("T-3",), LEAK, "a solver is shown 'truth=odd'"),
+            (f"{ask} + limits", f'{ask} + limits + " Truth=odd" * (" 3 " in {ask})', both, ("T-3",), LEAK,
+             "a solver is shown 'truth=odd'"),
+            ("return None\n\ndef prices", f'return {{"const": "truth=odd"}} if " 3 " in {ask} else None\n\ndef prices',
+             both, ("T-3",), LEAK, "a solver is shown 'truth=odd'"),
+            ('"a hint", 2.0', '"truth=odd" if case.id == "T-3" else "a hint", 2.0', gated, ("T-3",), LEAK,
+             "a solver is shown 'truth=odd'"),
+            # what can be bought, also when it is bought again; names in it; the words for a purchase; a refusal
+            (half, "truth={case.expected}", gated, everyone, LEAK, f"{hint} 'truth=odd'"),
+            (half, half + "{'' if len(steps) < 2 else ' truth=' + case.expected}", gated, everyone, LEAK,
+             f"{hint} 'truth=odd'"),
+            ('"service": "sums"', '"service": "sums", "truth=" + case.expected: 1', gated, everyone, LEAK,
+             f"{hint} 'truth=odd'"),
+            (told, told.replace("return f", "return 'truth=odd truth=even ' + f"), gated, everyone, LEAK,
+             f"{nothing} 'truth=odd'"),
+            ('error="neither a word nor hint"', 'error="truth=" + case.expected', gated, everyone, LEAK,
+             f"{nothing} 'truth=odd'"),
+            # what was observed after now, or at no time
+            (in_payload, '{"id": "o1", "minute": 5,', both, everyone, PROBLEM, "o1 is 5 minutes later than now"),
+            (in_payload, '{"id": "o1", "minute": 0.5,', both, everyone, PROBLEM, "o1 is 0.5 minutes later than now"),
+            (in_payload, '{"id": "o1",', both, everyone, PROBLEM, "o1 has no time: its minute is no number"),
+            (in_payload, '{"id": "o1", "minute": True,', both, everyone, PROBLEM, "o1 has no time"),
+            ('"now": "12:00", ', "", both, everyone, PROBLEM, "the payload does not say when now is"),
+            (in_purchase, '{"id": "h", "minute": 3,', gated, everyone, PROBLEM,
+             "h is 3 minutes later than now, for who buys hint"),
+            (in_purchase, '{"id": "h",', gated, everyone, PROBLEM,
+             "h has no time: its minute is no number, for who buys hint"),
+            # what was asked before
+            ('"single"):\n', '"single"):\n    case = build(1, 1)[0] if case.id == "T-4" else case\n', both, ("T-4",),
+             REPEAT, "its payload is that of T-1"),
+            (f"{ask} + limits", f'({ask} + limits).replace("5", "2")', ("single",), ("T-5",), REPEAT,
+             "it asks what T-2 asks"),
+        )
+        for old, new, geometries, cases, reason, detail in table:
+            for geometry in ("single", "gated"):
+                with self.subTest(new, geometry=geometry):
+                    found = self.dropped(old, new, geometry=geometry)
+                    self.assertEqual([(case, reason) for case in cases] if geometry in geometries else [],
+                                     [(one.case, one.reason) for one in found])
+                    self.assertIn(detail, found[0].detail if found else detail)
+
+    def test_leaks_are_looked_for_alike_in_any_text(self) -> None:
         pack = self.tiny()
-        plain = pack.payload
-
-        def payload(case: Case, geometry: str) -> JSON:
-            view = plain(case, geometry)
-            assert isinstance(view, dict)
-            return {**view, "note": f"TRUTH={case.expected}".upper()} if case.id == "T-3" else view
-
-        def messages(view: JSON, budget: float | None, steps: int | None) -> Sequence[dict[str, str]]:
-            assert isinstance(view, dict)
-            text = view["observations"][0]["text"]
-            return [{"role": "user", "content": text + (" Truth=odd" if " 3 " in text else "")}]
-
-        def schema(view: JSON) -> dict[str, JSON] | None:
-            assert isinstance(view, dict)
-            return {"const": "truth=odd"} if " 3 " in view["observations"][0]["text"] else None
-
         case = pack.build(1, 1, None)[0]
         self.assertEqual(("truth=odd",), leaked_terms(pack, case, "xx TRUTH=ODD xx"))
         self.assertEqual((), leaked_terms(pack, case, "truth = odd"))
-        for name, leaking in (("payload", replace(pack, payload=payload)), ("messages", replace(
-                pack, messages=messages)), ("schema", replace(pack, schema=schema))):
-            for geometry in ("single", "gated"):
-                with self.subTest(where=name, geometry=geometry):
-                    self.assertEqual((Dropped("T-3", LEAK, "a solver is shown 'truth=odd'"),),
-                                     self.dropped(leaking, geometry=geometry))
-
-    def test_a_leak_in_the_menu_is_found(self) -> None:
-        pack = self.tiny()
-        assert pack.market is not None
-        tools = pack.market.tools
-        leaking = replace(pack, market=replace(pack.market, tools=lambda case: [
-            replace(tool, says=f"truth={case.expected}") if case.id == "T-3" else tool  # type: ignore[type-var]
-            for tool in tools(case)]))
-        self.assertEqual([("T-3", LEAK)], [(one.case, one.reason) for one in self.dropped(leaking, geometry="gated")])
-        self.assertEqual((), self.dropped(leaking))
-
-    def test_what_can_be_bought_is_looked_at_for_the_truth_before_anybody_is_asked(self) -> None:
-        half = "its half is {case.input['number'] / 2}"
-        told = "return f\"{turn.error or turn.observations[0]['text']}."
-        for what, old, new, item in (
-            ("an observation", half, "truth={case.expected}", "a solver that buys hint"),
-            ("one that comes when it is bought again", half,
-             half + "{'' if len(steps) < 2 else ' truth=' + case.expected}", "a solver that buys hint"),
-            ("a name in an observation", '"service": "sums"', '"service": "sums", "truth=" + case.expected: 1',
-             "a solver that buys hint"),
-            ("the words for a purchase", told, told.replace("return f", "return 'truth=odd truth=even ' + f"),
-             "a solver that buys a message that buys nothing"),
-            ("a refusal", 'error="neither a word nor hint"', 'error="truth=" + case.expected',
-             "a solver that buys a message that buys nothing"),
-        ):
-            with self.subTest(what):
-                head, _, tail = PACK.rpartition(old)
-                pack = self.tiny(pack=head + new + tail)
-                found = self.dropped(pack, geometry="gated")
-                self.assertEqual({(f"T-{number}", LEAK) for number in range(1, 7)},
-                                 {(one.case, one.reason) for one in found})
-                self.assertIn(item, found[0].detail)
-                self.assertIn("truth=odd", found[0].detail)
-                self.assertEqual((), self.dropped(pack))
-
-    def test_what_was_observed_after_now_or_at_no_time_is_asked_of_nobody(self) -> None:
-        shown, bought = '{"id": "o1", "minute": 0,', '{"id": f"h{len(steps)}", "minute": 0,'
-        for old, new, geometry, detail in (
-            (shown, '{"id": "o1", "minute": 5,', "single", "o1 is 5 minutes later than now"),
-            (shown, '{"id": "o1", "minute": 0.5,', "gated", "o1 is 0.5 minutes later than now"),
-            (shown, '{"id": "o1",', "single", "o1 has no time: its minute is no number"),
-            (shown, '{"id": "o1", "minute": True,', "single", "o1 has no time: its minute is no number"),
-            ('"now": "12:00", ', "", "single", "the payload does not say when now is"),
-            (bought, '{"id": "h", "minute": 3,', "gated", "h is 3 minutes later than now, for who buys hint"),
-            (bought, '{"id": "h",', "gated", "h has no time: its minute is no number, for who buys hint"),
-        ):
-            with self.subTest(detail, geometry=geometry):
-                self.assertEqual(1, PACK.count(old))
-                found = self.dropped(self.tiny(pack=PACK.replace(old, new)), geometry=geometry)
-                self.assertEqual([(f"T-{number}", PROBLEM, detail) for number in range(1, 7)],
-                                 [(one.case, one.reason, one.detail) for one in found])
 
     def test_a_pack_is_not_asked_for_what_no_solver_can_do(self) -> None:
         unread = '    return Turn("unreadable", error="neither a word nor hint")'
@@ -165,34 +147,18 @@ class TheEmissionGate(PackTest):
             ("a reply to the only message", told, "1 / steps_left\n    " + told, JobLimits(steps=1)),
         ):
             with self.subTest(what):
-                self.assertEqual(1, PACK.count(old))
-                pack = self.tiny(pack=PACK.replace(old, new))
-                self.assertEqual((), self.dropped(pack, geometry="gated", limits=limits))
+                self.assertEqual((), self.dropped(old, new, geometry="gated", limits=limits))
 
     def test_a_menu_that_cannot_be_bought_is_named_until_the_pack_says_how(self) -> None:
         strange = PACK.replace('!= "hint"', '!= "I take hint"')
+        said = '\ndef purchase(tool, service):\n    return f"I take {tool.name}"\n'
         with self.assertRaisesRegex(Unusable, "no message that is known buys hint, so it cannot be looked at .* "
                                               r"purchase\(tool, service\)"):
-            self.dropped(self.tiny(pack=strange), geometry="gated")
-        said = '\ndef purchase(tool, service):\n    return f"I take {tool.name}"\n'
-        self.assertEqual((), self.dropped(self.tiny(pack=strange + said), geometry="gated"))
-        leaking = strange.replace("its half is {case.input['number'] / 2}", "truth={case.expected}") + said
-        self.assertEqual(6, len(self.dropped(self.tiny(pack=leaking), geometry="gated")))
-
-    def test_a_question_that_repeats_another_is_dropped_and_the_first_kept(self) -> None:
-        pack = self.tiny()
-
-        def same(case: Case, geometry: str) -> JSON:
-            first = replace(case, input={"number": 1, "ask": "Is 1 even or odd?"})
-            return pack.payload(first if case.id == "T-4" else case, geometry)
-
-        def deaf(view: JSON, budget: float | None, steps: int | None) -> Sequence[dict[str, str]]:
-            found = pack.messages(view, budget, steps)
-            return [{"role": "user", "content": found[0]["content"].replace("5", "2")}]
-
-        self.assertEqual((Dropped("T-4", REPEAT, "its payload is that of T-1"),),
-                         self.dropped(replace(pack, payload=same)))
-        self.assertEqual((Dropped("T-5", REPEAT, "it asks what T-2 asks"),), self.dropped(replace(pack, messages=deaf)))
+            make_questions(job(geometry="gated"), self.tiny(pack=strange))
+        for text, count in ((strange, 0), (strange.replace("its half is {case.input['number'] / 2}",
+                                                           "truth={case.expected}"), 6)):
+            made = make_questions(job(geometry="gated"), self.tiny(pack=text + said))
+            self.assertEqual(count, len(made.figures.dropped))
 
     def test_what_is_asked_is_what_reads_back(self) -> None:
         odd = Case("a", "s", {"number": 1, "ask": "x", "pair": (1, 2)}, "odd", ("t",))
