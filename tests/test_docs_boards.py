@@ -68,10 +68,7 @@ class TheTables(unittest.TestCase):
 
     def test_every_key_of_a_job_stands_there_with_its_default(self) -> None:
         told = {name for name in quoted(row[0] for row in table("key", "The job")) if not name.startswith("[")}
-        told |= {"limits", "batch_gate"}
-        limits, rest = job.JobLimits(1.0, 1, 1.0), (job.BatchGate(), "keys.env")
-        self.assertEqual(told, {key for asks in (job.FromPack("p", 1, 1, "m:x"), job.FromTask("t", "c", "s", 1))
-                                for key in job.job_to_wire(job.Job("j", asks, ("m:x",), "gated", 1, limits, *rest))})
+        self.assertEqual(told, {*job._JOB, *job._PACK, *job._TASK})
         normal, text = job.BatchGate(), TEXT.replace("\n", " ")
         for name in ("least_questions", "most_one_answer", "most_blind_score"):
             self.assertIn(f"`{name}` ({getattr(normal, name):g})", text)

@@ -4,23 +4,20 @@ A batch keeps its job as read, in the same form: one function reads both.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from benchkit.basics.errors import Unusable
-from benchkit.basics.fields import Fields
+from benchkit.basics.fields import Fields, type_of
 from benchkit.basics.texts import decoded, file_stem, shown_line
 from benchkit.basics.values import JSON
 from benchkit.boards.pack import GEOMETRIES
 from benchkit.disk.whole_files import read_whole, shown_path
 
 MOST_BYTES = 64 * 1024
-MOST_COUNT, MOST_TRIALS, MOST_STEPS, MOST_SEED = 10_000, 1_000, 100, 2**31 - 1
-LONGEST_TIMEOUT_S, LARGEST_BUDGET = 24 * 3600.0, 1e9
-DEFAULT_SPLIT = "development"
-_Default = TypeVar("_Default")
+MOST_COUNT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,7 @@ class FromTask:
 
     task: str
     cases: str
-    split: str = DEFAULT_SPLIT
+    split: str = "development"
     count: int | None = None
     gates: tuple[str, ...] = ()
 
@@ -113,24 +110,12 @@ def job_of(name: str, values: JSON, place: str = "") -> Job:
     if ("pack" in keys) == ("task" in keys):
         raise ValueError(f"{keys.at('pack')} or {keys.at('task')} must be there, and only one of them: a job asks "
                          "the questions of a pack, or the cases of a task")
-    needed, optional = (("pack", "count"), ("seed", "reword")) if "pack" in keys else (
-        ("task", "cases"), ("split", "count", "gates"))
-    keys.has_exactly(("systems", *needed),
-                     optional=(*optional, "geometry", "trials", "limits", "batch_gate", "env_file"))
-    asks = _from_pack(keys) if "pack" in keys else _from_task(keys)
-    systems = tuple(_system_name(keys, "systems", system) for system in keys.texts("systems"))
-    if not systems or len(set(systems)) != len(systems):
-        raise keys.wrong("systems", "a list of at least one system, none of them twice")
-    geometry = keys.one_of("geometry", GEOMETRIES) if "geometry" in keys else "single"
-    trials = _whole(keys, "trials", 3, MOST_TRIALS)
-    limits = _table(keys, "limits", ("timeout_s", "steps", "budget"))
-    own_limits = JobLimits(_number(limits, "timeout_s", 120.0, LONGEST_TIMEOUT_S),
-                           _whole(limits, "steps", None, MOST_STEPS), _number(limits, "budget", None, LARGEST_BUDGET))
-    gate, usual = _table(keys, "batch_gate", ("least_questions", "most_one_answer", "most_blind_score")), BatchGate()
-    own_gate = BatchGate(_whole(gate, "least_questions", usual.least_questions, MOST_COUNT),
-                         _number(gate, "most_one_answer", usual.most_one_answer, 1.0),
-                         _number(gate, "most_blind_score", usual.most_blind_score, 1.0))
-    return Job(name, asks, systems, geometry, trials, own_limits, own_gate, _line(keys, "env_file", None))
+    asks, needed, readers = (FromPack, ("pack", "count"), _PACK) if "pack" in keys else (
+        FromTask, ("task", "cases"), _TASK)
+    keys.has_exactly(("systems", *needed), optional=(*readers, *_JOB, "limits", "batch_gate"))
+    return Job(name, asks(**_read(keys, readers)), **_read(keys, _JOB),
+               limits=JobLimits(**_table(keys, "limits", _LIMITS)),
+               batch_gate=BatchGate(**_table(keys, "batch_gate", _BATCH_GATE)))
 
 
 def job_to_wire(job: Job) -> dict[str, JSON]:
@@ -145,60 +130,66 @@ def _without_none(values: dict[str, Any]) -> dict[str, JSON]:
             for name, one in values.items() if one is not None}
 
 
-def _from_pack(keys: Fields) -> FromPack:
-    return FromPack(
-        _line(keys, "pack", ""), _whole(keys, "count", 0, MOST_COUNT), _whole(keys, "seed", 1, MOST_SEED, least=0),
-        _system_name(keys, "reword", keys.text("reword")) if "reword" in keys else None)
+def _read(keys: Fields, readers: Readers) -> dict[str, Any]:
+    """The keys that are there; the others have the defaults of their class."""
+    return {name: read(keys, name) for name, read in readers.items() if name in keys}
 
 
-def _from_task(keys: Fields) -> FromTask:
-    gates = keys.texts("gates") if "gates" in keys else ()
-    if len(set(gates)) != len(gates):
-        raise keys.wrong("gates", "a list in which no check stands twice")
-    return FromTask(_line(keys, "task", ""), _line(keys, "cases", ""), _line(keys, "split", DEFAULT_SPLIT),
-                    _whole(keys, "count", None, MOST_COUNT), gates)
-
-
-def _system_name(keys: Fields, key: str, name: str) -> str:
-    module, colon, rest = name.partition(":")
-    if not (module and colon and rest) or shown_line(name) != name:
-        raise ValueError(f"{keys.at(key)} has {shown_line(name, 60)!r}: a system is named module:name, such as "
-                         "model_triage:gemma or baselines:silent")
-    return name
-
-
-def _table(keys: Fields, name: str, known: Sequence[str]) -> Fields:
+def _table(keys: Fields, name: str, readers: Readers) -> dict[str, Any]:
     table = keys.inner(name) if name in keys else Fields({}, keys.at(name))
-    table.has_exactly((), optional=known)
-    return table
+    table.has_exactly((), optional=readers)
+    return _read(table, readers)
 
 
-def _line(keys: Fields, name: str, default: _Default) -> str | _Default:
-    """A text of one line; where the key is missing the default."""
-    if name not in keys:
-        return default
+def _line(keys: Fields, name: str) -> str:
     text = keys.text(name)
     if not text or shown_line(text, 300) != text:
         raise keys.wrong(name, "a text of one line")
     return text
 
 
-def _whole(keys: Fields, name: str, default: _Default, most: int, least: int = 1) -> int | _Default:
-    """A whole number from `least` to `most`; where the key is missing the default."""
-    if name not in keys:
-        return default
-    number = keys.integer(name, least)
-    if number > most:
-        raise keys.wrong(name, f"a whole number of at most {most:,}")
-    return number
+def _whole(most: int, least: int = 1) -> Callable[[Fields, str], int]:
+    def read(keys: Fields, name: str) -> int:
+        number = keys.integer(name, least)
+        if number > most:
+            raise keys.wrong(name, f"a whole number of at most {most:,}")
+        return number
+    return read
 
 
-def _number(keys: Fields, name: str, default: _Default, most: float) -> float | _Default:
-    """A number above 0 and at most `most`; where the key is missing the default."""
-    if name not in keys:
-        return default
-    value = keys.json(name)
-    is_number = isinstance(value, int | float) and type(value) is not bool
-    if not is_number or not 0 < cast("float", value) <= most:  # NaN is in no range
-        raise keys.wrong(name, f"a number above 0 and at most {most:g}")
-    return float(cast("float", value))
+def _number(most: float) -> Callable[[Fields, str], float]:
+    wanted = type_of(f"a number above 0 and at most {most:g}", int, float, holds=lambda value: 0 < value <= most)
+    return lambda keys, name: float(keys.take(name, wanted))
+
+
+def _gates(keys: Fields, name: str) -> tuple[str, ...]:
+    gates = keys.texts(name)
+    if len(set(gates)) != len(gates):
+        raise keys.wrong(name, "a list in which no check stands twice")
+    return gates
+
+
+def _systems(keys: Fields, name: str) -> tuple[str, ...]:
+    systems = tuple(_system(keys, name, system) for system in keys.texts(name))
+    if not systems or len(set(systems)) != len(systems):
+        raise keys.wrong(name, "a list of at least one system, none of them twice")
+    return systems
+
+
+def _system(keys: Fields, name: str, system: str) -> str:
+    module, colon, rest = system.partition(":")
+    if not (module and colon and rest) or shown_line(system) != system:
+        raise ValueError(f"{keys.at(name)} has {shown_line(system, 60)!r}: a system is named module:name, such as "
+                         "model_triage:gemma or baselines:silent")
+    return system
+
+
+Readers = Mapping[str, Callable[[Fields, str], object]]
+_JOB: Readers = {"systems": _systems, "geometry": lambda keys, name: keys.one_of(name, GEOMETRIES),
+                 "trials": _whole(1_000), "env_file": _line}
+_PACK: Readers = {"pack": _line, "count": _whole(MOST_COUNT), "seed": _whole(2**31 - 1, 0),
+                 "reword": lambda keys, name: _system(keys, name, keys.text(name))}
+_TASK: Readers = {"task": _line, "cases": _line, "split": _line, "count": _whole(MOST_COUNT), "gates": _gates}
+_LIMITS: Readers = {"timeout_s": _number(24 * 3600), "steps": _whole(100), "budget": _number(1e9)}
+_BATCH_GATE: Readers = {"least_questions": _whole(MOST_COUNT), "most_one_answer": _number(1.0),
+                        "most_blind_score": _number(1.0)}
