@@ -19,6 +19,7 @@ from benchkit.trial_log.lines import (
 )
 from benchkit.trial_log.writer import LogWriter
 from tests.recordings_samples import SETTINGS
+from tests.trial_logs import NO_SYNC
 
 SYSTEM = "toys:robot"
 STARTED, ENDED = "2026-11-30T12:00:00.000Z", "2026-11-30T12:01:00.000Z"
@@ -36,7 +37,7 @@ class Session:
         self.settings = settings
         planned = tuple(PlannedCase(name, ask) for name, ask in self.asks.items())
         self.plan = PlanLine("1.0.0", task.title, cases[0].split, planned, trials, tuple(systems))
-        self.writer = LogWriter.open(path)
+        self.writer = LogWriter.open(path, calls=NO_SYNC)
 
     def __enter__(self) -> Session:
         before = self.writer.read()

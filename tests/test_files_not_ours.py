@@ -28,18 +28,18 @@ class Logs(Workflow):
 
     def test_nothing_is_added_to_a_file_that_is_no_log(self) -> None:
         path = self.folder / "notes.jsonl"
-        for name, data in FOREIGN.items():
+        commands = [f"{self.RUN} --log notes.jsonl{more}" for more in (
+            "", " --accept-damage", " --changed rerun", " --shard 1/2", " --dry-run")]
+        commands += [f"bench.py --log notes.jsonl {mode}" for mode in (
+            "--status", "--convert out.json", "--export out.jsonl")]
+        commands.append("harness.py run --system baselines:keywords --trials 1 --out notes.json")
+        for number, (name, data) in enumerate(FOREIGN.items()):
             path.write_bytes(data)
-            for more in ("", " --accept-damage", " --changed rerun", " --shard 1/2", " --dry-run"):
-                with self.subTest(name, more=more):
-                    self.refused(f"{self.RUN} --log notes.jsonl{more}", 2, "notes.jsonl: this is no trial log",
-                                 "give another name, or move this file away")
-            for mode in ("--status", "--convert out.json", "--export out.jsonl"):
-                with self.subTest(name, mode=mode):
-                    self.refused(f"bench.py --log notes.jsonl {mode}", 2, "notes.jsonl: this is no trial log")
-            with self.subTest(name, cli="harness.py"):
-                self.refused("harness.py run --system baselines:keywords --trials 1 --out notes.json", 2,
-                             "notes.jsonl: this is no trial log")
+            # each file with the run, and each way to open a log with some file
+            for command in {commands[0], commands[number % len(commands)]} if number else commands:
+                with self.subTest(name, command=command):
+                    self.refused(command, 2, "notes.jsonl: this is no trial log")
+        self.refused(commands[0], 2, "give another name, or move this file away")
 
     def test_a_log_is_gone_on_with_where_its_first_line_was_torn_and_behind_named_damage(self) -> None:
         self.well(f"{self.RUN} --log whole.jsonl")

@@ -87,10 +87,10 @@ class Files(Workflow):
                     continue
                 with self.subTest(name, filling=filling):
                     piece = filling * (MB // len(filling))
-                    self.put(name, (piece for piece in (head, *[piece] * 50, b"1]}")))
+                    self.put(name, (piece for piece in (head, *[piece] * 30, b"1]}")))
                     cost = self.cost(commands[name])
                     # the file itself, and what is made of its bytes without the texts
-                    self.assertLess(cost.peak, 500 * MB)
+                    self.assertLess(cost.peak, 450 * MB)
                     self.assertLess(cost.cpu_s, 20)
                     (self.folder / name).unlink()
             self.put_cases(self.cases)
@@ -114,7 +114,7 @@ class Files(Workflow):
         for name, command in (("recorded/keywords.json", "harness.py run --system replay:recorded/keywords.json"),
                               ("runs/keywords.json", "report.py runs/keywords.json")):
             whole = self.json(name)
-            for trials in (MOST_CELLS, 100_000_000, 10**9, 2**53 - 1):
+            for trials in (MOST_CELLS, 2**53 - 1):
                 for name_of_list in ("sessions", "cases"):
                     with self.subTest(command, trials=trials, empty=name_of_list):
                         text = json.dumps({**whole, "trials": trials, name_of_list: []})

@@ -67,11 +67,13 @@ def objects_in(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def changes_of(value: Any) -> Iterator[tuple[str, Any]]:
-    """The value with one field of one object changed, missing, or too many; and what was done."""
-    for number, _ in enumerate(objects_in(value)):
-        changed = copy.deepcopy(value)
-        found = next(one for at, one in enumerate(objects_in(changed)) if at == number)
+    """The value with one field of one object changed, missing, or too many, an object of each shape; what was done."""
+    changed, shapes = copy.deepcopy(value), set()
+    for found in list(objects_in(changed)):
         before = dict(found)
+        if (shape := str([(name, type(inner)) for name, inner in before.items()])) in shapes:
+            continue
+        shapes.add(shape)
         for name in (*before, "more", *LEFT_OUT):
             for wrong in VALUES:
                 found[name] = wrong
@@ -80,6 +82,8 @@ def changes_of(value: Any) -> Iterator[tuple[str, Any]]:
             found.update({other: kept for other, kept in before.items() if other != name})
             yield f"no {name}", changed
             found.update(before)
+        found.clear()
+        found.update(before)
 
 
 class TheFastWay(unittest.TestCase):

@@ -160,7 +160,8 @@ class CutAnywhere(InAFolder):
         plan = plan_line(CASES[:2], 1)
         run(self.path, plan=plan)
         whole = self.path.read_bytes()
-        for cut in range(len(whole) + 1):
+        ends = [at for at in range(len(whole)) if whole[at:at + 1] == b"\n"]
+        for cut in sorted({*range(0, len(whole), 3), *(end + more for end in ends for more in (-1, 0, 1))}):
             kept = whole[:cut]
             self.path.write_bytes(kept)
             left = 2 - sum(b'"kind":"trial"' in line for line in (kept + b"\n").split(b"\n")
@@ -170,18 +171,18 @@ class CutAnywhere(InAFolder):
             self.assertTrue(after.startswith(kept), cut)
             log = read_log(self.path)
             self.assertEqual((log.harmless, len(self.cells_in(log))), ((), 2), cut)
-            if cut % 10 == 0:
+            if cut % 30 == 0:
                 self.assertEqual(run(self.path, plan=plan), [], cut)
 
     def test_a_log_cut_and_cut_again_while_it_goes_on_is_complete_at_last(self) -> None:
         plan = plan_line(CASES[:2], 1)
         run(self.path, plan=plan)
         whole = self.path.read_bytes()
-        for cut in range(0, len(whole), 97):
+        for cut in range(0, len(whole), 151):
             self.path.write_bytes(whole[:cut])
             run(self.path, plan=plan)
             longer = self.path.read_bytes()
-            for second in range(cut + 1, len(longer), 211):
+            for second in range(cut + 1, len(longer), 307):
                 self.path.write_bytes(longer[:second])
                 run(self.path, plan=plan)
                 self.assertTrue(self.path.read_bytes().startswith(longer[:second]))
@@ -277,7 +278,7 @@ class FailingDisks(InAFolder):
         run(self.path)
         data = self.path.read_bytes()
         ends = [at for at in range(len(data)) if data[at : at + 1] == b"\n"]
-        for room in sorted({*range(0, len(data), 53), *ends}):
+        for room in sorted({*range(0, len(data), 101), *ends}):
             with self.subTest(room):
                 self.path.unlink()
                 disk = CrashingDisk(self.path)
