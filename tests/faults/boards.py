@@ -16,9 +16,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest import mock
 
 from tests.board_command import GATE, job_text
@@ -51,8 +50,7 @@ def number_in(messages: Sequence[Mapping[str, str]]) -> int:
     return int(found.group(1))
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
+class Files(NamedTuple):
     """The bytes of the two files of a batch that grow."""
 
     log: bytes
@@ -61,8 +59,7 @@ class Files:
 
 def files_in(home: Path) -> Files:
     """Those of the newest batch; no bytes where there is none yet."""
-    batches = sorted((home / "runs" / "tiny").glob("*"), key=lambda path: (len(path.name), path.name))
-    batch = batches[-1] if batches else home / "none"
+    batch = max((home / "runs" / "tiny").glob("*"), key=lambda path: (len(path.name), path.name), default=home / "none")
     return Files(bytes_of(batch / "responses.jsonl"), bytes_of(batch / "trace.jsonl"))
 
 
@@ -77,7 +74,7 @@ class BoardScene:
         self.problems: list[Problem] = []
         self.kill_at: tuple[int, float] | None = None
         self.process: subprocess.Popen[bytes] | None = None
-        self._asked: list[Place] = []
+        self.asked: list[Place] = []  # in this session
         self._lock = threading.Lock()
         for place in (self.home, self.undisturbed):
             put_pack(place)
@@ -85,27 +82,19 @@ class BoardScene:
             systems = json.dumps(SYSTEMS)
             (place / "jobs" / "tiny.toml").write_text(job_text(GATE, systems=systems, geometry='"gated"'), "utf-8")
 
-    def files(self) -> Files:
-        """The log and the trace as they are."""
-        return files_in(self.home)
-
     def arrived(self, seen: Seen) -> None:
         """A request has come: the cells that this session asked for before are recorded, or the promise is broken."""
         if not is_asked(seen):
             return
         place = Place(MODEL, f"T-{number_in(seen.body['messages'])}", seen.body["options"]["seed"] - 1000)
         with self._lock:
-            before = [asked for asked in self._asked if asked != place]
+            before = [asked for asked in self.asked if asked != place]
             self.acknowledged.update(before)
-            self.problems += lost(before, self.files().log, f"when a request for {place} came")
-            self._asked.append(place)
-            number = len(self._asked)
+            self.problems += lost(before, files_in(self.home).log, f"when a request for {place} came")
+            self.asked.append(place)
+            number = len(self.asked)
         if self.kill_at and number == self.kill_at[0] and self.process is not None:
             threading.Timer(self.kill_at[1], self.process.kill).start()
-
-    def asked(self) -> set[Place]:
-        """The cells that this session asked for."""
-        return set(self._asked)
 
     def kill(self, number: int, after_s: float) -> None:
         """Run board.py, and kill it so long after a request of this number; after its start where that is 0."""
@@ -121,7 +110,7 @@ class BoardScene:
     @contextlib.contextmanager
     def started(self) -> Iterator[subprocess.Popen[bytes]]:
         """board.py as a process, which ends with this."""
-        self._asked.clear()
+        self.asked.clear()
         self.process = subprocess.Popen(
             [*PYTHON, str(ROOT / "board.py"), "run", "jobs/tiny.toml"], cwd=self.home,
             env={**environment(), "OLLAMA_HOST": self.server.host},
@@ -133,7 +122,7 @@ class BoardScene:
 
     def run(self, home: Path) -> Told:
         """board.py in this process, to its end."""
-        self._asked.clear()
+        self.asked.clear()
         # the modules of the pack are dropped again; those of the kit were loaded before, by tests.board_command
         with (contextlib.chdir(home), mock.patch.dict(sys.modules), mock.patch.object(sys, "path", list(sys.path)),
               mock.patch.object(sys, "dont_write_bytecode", True),
@@ -156,26 +145,26 @@ def kill_board(turn: Turn) -> Found:
     with one.server:
         wanted = one.wanted()
         for _ in range(kills):
-            before = one.files()
+            before = files_in(one.home)
             number = turn.dice.randint(0, 14)
             one.kill(number, turn.dice.uniform(0.0, STEP_S if number else START_S))
-            one.problems += _both_grown(before, one.files(), "after a kill of a board")
-            one.problems += lost(one.acknowledged, one.files().log, "after a kill of a board")
+            one.problems += _both_grown(before, files_in(one.home), "after a kill of a board")
+            one.problems += lost(one.acknowledged, files_in(one.home).log, "after a kill of a board")
         _check_end(one, wanted, f"a board after {kills} kills")
     return Found(kills, len(one.acknowledged), tuple(one.problems))
 
 
 def _check_end(one: BoardScene, wanted: Mapping[Place, Said], when: str) -> None:
-    before, acknowledged = one.files(), set(one.acknowledged)
+    before, acknowledged = files_in(one.home), set(one.acknowledged)
     left = {place for place in wanted if place.system == MODEL} - places_in(before.log)
     told = one.run(one.home)
-    after = one.files()
+    after = files_in(one.home)
     one.problems += holds(told.code == 0 and "trace self-consistent" in told.stdout,
                           f"{when}: {told.code} {told.stdout[:200]} {told.stderr[-300:]}")
     one.problems += (*_both_grown(before, after, when), *lost(acknowledged, after.log, when),
                      *as_wanted(wanted, after.log, when), *_without_story(after, when))
-    if one.asked() != left:
-        one.problems.append(Problem("calls", f"{when}: asked for {len(one.asked())} cells, {len(left)} were left"))
+    if set(one.asked) != left:
+        one.problems.append(Problem("calls", f"{when}: asked for {len(set(one.asked))} cells, {len(left)} were left"))
 
 
 def _both_grown(before: Files, after: Files, when: str) -> tuple[Problem, ...]:
@@ -184,16 +173,13 @@ def _both_grown(before: Files, after: Files, when: str) -> tuple[Problem, ...]:
 
 def _without_story(files: Files, when: str) -> tuple[Problem, ...]:
     """Every answer in the log has its one closed story in the trace."""
-    stories = [_key(line) for line in whole_lines(files.trace) if line["type"] == "trial/end"]
-    answers = [_key(line) for line in whole_lines(files.log) if line["kind"] == "trial"]
-    return holds(set(answers) <= set(stories) and len(stories) == len(set(stories)),
+    def keys(data: bytes, kind: str) -> list[tuple[Any, ...]]:
+        return [(line["session"], line.get("system", line.get("solver")), line["case"], line["trial"], line["attempt"])
+                for line in whole_lines(data) if kind in (line.get("kind"), line.get("type"))]
+
+    stories = keys(files.trace, "trial/end")
+    return holds(set(keys(files.log, "trial")) <= set(stories) and len(stories) == len(set(stories)),
                  f"{when}: an answer has no story of its own in the trace")
-
-
-def _key(line: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What a trial line and the events of its story have in common."""
-    system = line.get("system", line.get("solver"))
-    return line["session"], system, line["case"], line["trial"], line["attempt"]
 
 
 def full_disk(turn: Turn) -> Found:
@@ -204,13 +190,13 @@ def full_disk(turn: Turn) -> Found:
             wanted = one.wanted()
             size = sum(path.stat().st_size for path in one.undisturbed.rglob("*.jsonl"))
             fill(disk, turn.dice.randrange(0, size, 4096))
-            before = one.files()
+            before = files_in(one.home)
             told = one.run(one.home)
             (disk / "filler").unlink()
             one.problems += holds(
                 told.code == 3 and "No space left" in told.stderr and told.stderr.count("\n") == 1,
                 f"a board on a full disk: {told.code} {told.stderr[-300:]}")
-            one.problems += _both_grown(before, one.files(), "on a full disk")
+            one.problems += _both_grown(before, files_in(one.home), "on a full disk")
             _check_end(one, wanted, "a board on a disk that was full")
     return Found(1, len(one.acknowledged), tuple(one.problems))
 
