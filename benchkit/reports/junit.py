@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from benchkit.basics.json_text import canonical
 from benchkit.basics.texts import count_of, shown_line, word_for
@@ -18,7 +17,6 @@ from benchkit.reports.outputs import expected_line
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import ending_of, hardware_of
 from benchkit.reports.tally import CaseRow, main_failure
-from benchkit.statistics.suites import SuiteMetric
 
 FAILURE, ERROR = "failure", "error"
 MOST_QUOTED = 3
@@ -29,37 +27,55 @@ LONGEST_QUOTE = 400
 def junit_report(runs: Sequence[RunReport]) -> Iterator[str]:
     """The file, test by test."""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    yield _start("testsuites", {"name": "report", **_counts(row for run in runs for row in run.cases),
-                                **_time(row for run in runs for row in run.cases)})
-    for number, label in enumerate(labels_of([run.name for run in runs])):
-        yield from _suite(number, label, runs[number])
+    every = [row for run in runs for row in run.cases]
+    yield _tag("testsuites", {"name": "report", **_counts(every), **_time(every)})
+    for number, (label, run) in enumerate(zip(labels_of([run.name for run in runs]), runs, strict=True)):
+        # the schemas know no fractions and no time zone; the stamps of sessions are UTC
+        stamp = run.record.sessions[0].started_at[:len("2026-11-30T12:00:00")]
+        yield _tag("testsuite", {"id": str(number), "name": label, **_counts(run.cases), **_time(run.cases),
+                                 "timestamp": stamp})
+        yield "<properties>\n"
+        yield from (_tag("property", {"name": name, "value": value}, "/") for name, value in _properties_of(run))
+        yield "</properties>\n"
+        for place, row in enumerate(run.cases):
+            yield from _test(f"{run.record.task.module}.{label}", run, row, place)
+        yield "</testsuite>\n"
     yield "</testsuites>\n"
 
 
-def _suite(number: int, label: str, run: RunReport) -> Iterator[str]:
-    yield _start("testsuite", {
-        "id": str(number), "name": label, **_counts(run.cases), **_time(run.cases),
-        "timestamp": _timestamp(run.record.sessions)})
-    yield "<properties>\n"
-    yield from (_empty("property", {"name": name, "value": value}) for name, value in _properties_of(run))
-    yield "</properties>\n"
-    place = f"{run.record.task.module}.{label}"
-    for number in range(len(run.cases)):
-        yield from _test(place, run, number)
-    yield "</testsuite>\n"
-
-
-def _test(place: str, run: RunReport, number: int) -> Iterator[str]:
-    row, record = run.cases[number], run.record
-    attributes = {"classname": place, "name": row.id, **_time([row])}
-    problem = _problem_of(row, record.results_of(number), record.cases[number].expected)
-    if problem is None:
-        yield _empty("testcase", attributes)
+def _test(classname: str, run: RunReport, row: CaseRow, place: int) -> Iterator[str]:
+    """A case; where it is no stable pass also why, and what was expected of it."""
+    attributes, kind = {"classname": classname, "name": row.id, **_time([row])}, _kind_of(row)
+    if kind is None:
+        yield _tag("testcase", attributes, "/")
         return
-    yield _start("testcase", attributes)
-    yield _start(problem.kind, {"type": problem.type, "message": problem.message}).rstrip("\n")
-    yield xml_text("\n".join(problem.lines)) + f"</{problem.kind}>\n"
+    failed = list[Result]()
+    errors, reasons = Counter[str](), Counter[str]()
+    for result in run.record.results_of(place):
+        if result.verdict == "fail" and len(failed) < MOST_QUOTED:
+            failed.append(result)
+        if result.error is not None:
+            errors[result.error.type] += 1
+            reason = f"{result.error.type}: {result.error.message}"
+            if reason in reasons or len(reasons) < MOST_QUOTED:
+                reasons[reason] += 1
+    lines = [f"trials: {row.marks}   (+ passed  - failed  ? incomplete)"]
+    if kind == FAILURE:
+        lines += _failed_lines(row, failed)
+    else:
+        lines += [f"{count:,} x {shown_line(reason, LONGEST_QUOTE)}" for reason, count in reasons.items()]
+    yield _tag("testcase", attributes)
+    yield _tag(kind, {"type": str(row.state) if kind == FAILURE else errors.most_common(1)[0][0],
+                      "message": _message(row, errors, expected_line(run.record.cases[place].expected))}).rstrip("\n")
+    yield xml_text("\n".join(lines)) + f"</{kind}>\n"
     yield "</testcase>\n"
+
+
+def _kind_of(row: CaseRow) -> str | None:
+    """FAILURE where a trial failed, else ERROR where one is unknown, else None: the test passes."""
+    if row.passed < row.n:
+        return FAILURE
+    return ERROR if row.incomplete else None
 
 
 def _counts(rows: Iterable[CaseRow]) -> dict[str, str]:
@@ -73,17 +89,8 @@ def _time(rows: Iterable[CaseRow]) -> dict[str, str]:
     return {"time": "{}.{:06}".format(*divmod(sum(known), 1_000_000))} if known else {}
 
 
-def _timestamp(sessions: Sequence[SessionFacts]) -> str:
-    # the schemas know no fractions and no time zone; the stamps of sessions are UTC
-    return sessions[0].started_at[:len("2026-11-30T12:00:00")]
-
-
-def _start(name: str, attributes: Mapping[str, str]) -> str:
-    return f"<{name}{''.join(_attribute(key, value) for key, value in attributes.items())}>\n"
-
-
-def _empty(name: str, attributes: Mapping[str, str]) -> str:
-    return f"<{name}{''.join(_attribute(key, value) for key, value in attributes.items())}/>\n"
+def _tag(name: str, attributes: Mapping[str, str], end: str = "") -> str:
+    return f"<{name}{''.join(_attribute(key, value) for key, value in attributes.items())}{end}>\n"
 
 
 def _attribute(key: str, value: str) -> str:
@@ -101,17 +108,13 @@ def _properties_of(run: RunReport) -> Iterator[tuple[str, str]]:
     yield "trials", str(record.trials)
     yield "judged", f"{of(coverage.completed, coverage.planned)} {word_for(coverage.planned, 'planned trial')}"
     for at_k in run.suite[:1] + run.suite[1:][-1:]:
-        yield f"pass^{at_k.k} %", _rate(at_k.hat)
+        yield f"pass^{at_k.k} %", f"{rate(at_k.hat)} (95 %: {spread(at_k.hat.low, at_k.hat.high)})"
     yield from ((f"settings.{key}", _shown_value(value)) for key, value in record.settings.items())
     yield "hardware", hardware_of(record.sessions)
     yield "sessions", str(len(record.sessions))
     for number, session in enumerate(record.sessions, 1):
         yield from ((f"session.{number}.{key}", value) for key, value in _session_facts(session))
     yield from ((f"warning.{caution.code}", caution.text) for caution in run.warnings)
-
-
-def _rate(metric: SuiteMetric) -> str:
-    return f"{rate(metric)} (95 %: {spread(metric.low, metric.high)})"
 
 
 def _session_facts(session: SessionFacts) -> Iterator[tuple[str, str]]:
@@ -126,57 +129,6 @@ def _session_facts(session: SessionFacts) -> Iterator[tuple[str, str]]:
 
 def _shown_value(value: JSON) -> str:
     return value if isinstance(value, str) else canonical(value)
-
-
-@dataclass(frozen=True, slots=True)
-class _Problem:
-    """Why a test did not pass: FAILURE or ERROR, its type, one line, and more lines."""
-
-    kind: str
-    type: str
-    message: str
-    lines: tuple[str, ...]
-
-
-def _kind_of(row: CaseRow) -> str | None:
-    """FAILURE where a trial failed, else ERROR where one is unknown, else None: the test passes."""
-    if row.passed < row.n:
-        return FAILURE
-    return ERROR if row.incomplete else None
-
-
-def _problem_of(row: CaseRow, results: Iterable[Result], expected: JSON) -> _Problem | None:
-    """Why a case is no stable pass, and what was expected of it; None if it passed every planned trial."""
-    kind = _kind_of(row)
-    if kind is None:
-        return None
-    told = _told(results)
-    message = _message(row, told.errors, expected_line(expected))
-    return _Problem(kind, str(row.state) if kind == FAILURE else told.errors.most_common(1)[0][0], message,
-                   (f"trials: {row.marks}   (+ passed  - failed  ? incomplete)",
-                    *(_failed_lines(row, told.failed) if kind == FAILURE else _error_lines(told.reasons))))
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """Of the trials of a case: the first ones that failed, all errors by type, and the first reasons by count."""
-
-    failed: list[Result]
-    errors: Counter[str]
-    reasons: Counter[str]
-
-
-def _told(results: Iterable[Result]) -> _Told:
-    told = _Told([], Counter(), Counter())
-    for result in results:
-        if result.verdict == "fail" and len(told.failed) < MOST_QUOTED:
-            told.failed.append(result)
-        if result.error is not None:
-            told.errors[result.error.type] += 1
-            reason = f"{result.error.type}: {result.error.message}"
-            if reason in told.reasons or len(told.reasons) < MOST_QUOTED:
-                told.reasons[reason] += 1
-    return told
 
 
 def _message(row: CaseRow, errors: Mapping[str, int], expected: str) -> str:
@@ -202,8 +154,3 @@ def _failed_lines(row: CaseRow, failed: Iterable[Result]) -> Iterator[str]:
     more = row.n - row.passed - MOST_QUOTED
     if more > 0:
         yield f"and {count_of(more, 'more failed trial')}"
-
-
-def _error_lines(reasons: Mapping[str, int]) -> Iterator[str]:
-    for reason, count in reasons.items():
-        yield f"{count:,} x {shown_line(reason, LONGEST_QUOTE)}"

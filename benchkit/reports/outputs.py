@@ -4,10 +4,10 @@ from __future__ import annotations
 import json
 import sys
 from array import array
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from benchkit.basics.texts import count_of, shown_line
 from benchkit.basics.values import JSON, Timings, Usage
@@ -71,9 +71,6 @@ class OutcomeLimits:
     ranges: int = sys.maxsize
 
 
-EVERYTHING = OutcomeLimits()
-
-
 @dataclass(frozen=True, slots=True)
 class GroupedTrial:
     """A trial of a group: its number, its seed, and what was measured of it."""
@@ -96,12 +93,13 @@ class AnswerGroup:
     trials: tuple[GroupedTrial, ...]
 
 
-def answer_groups(results: Iterable[Result], limits: OutcomeLimits = EVERYTHING) -> tuple[AnswerGroup, ...]:
+def answer_groups(results: Iterable[Result], limits: OutcomeLimits | None = None) -> tuple[AnswerGroup, ...]:
     """The trials of a case by outcome, in the order of their first ones.
 
     A check is a pure function of a case and an output, so equal outputs have equal verdicts, checks and explanations.
     """
     groups: dict[Hashable, tuple[Result, array[int], list[GroupedTrial]]] = {}
+    limits = limits or OutcomeLimits()
     left = dict(limits.outcomes)
     for result in results:
         outcome = result.verdict, result.output, result.finish, result.reasoning, result.error
@@ -186,21 +184,20 @@ class FieldDifference:
 def field_differences(passed: str, failed: str) -> tuple[FieldDifference, ...]:
     """The fields that differ, if both outputs are JSON objects; nothing else."""
     one, other = _object_of(passed), _object_of(failed)
-    return () if one is None or other is None else tuple(_differences(one, other))
+    if one is None or other is None:
+        return ()
+    return tuple(FieldDifference(name, one.get(name), other.get(name)) for name in dict.fromkeys((*one, *other))
+                 if one.get(name) != other.get(name))
 
 
-def _object_of(text: str) -> Mapping[str, Any] | None:
+def _object_of(text: str) -> dict[str, str] | None:
+    """The fields of a JSON object, each value as JSON; None for a text that is none."""
     if len(text) > MOST_PARSED or text.count("[") + text.count("{") > MOST_BRACKETS:
         return None
     try:
         value = json.loads(text)
     except ValueError:
         return None
-    return value if isinstance(value, dict) else None
-
-
-def _differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[FieldDifference]:
-    for name in dict.fromkeys((*one, *other)):
-        here, there = (json.dumps(side[name], ensure_ascii=False) if name in side else None for side in (one, other))
-        if here != there:
-            yield FieldDifference(name, here, there)
+    if not isinstance(value, dict):
+        return None
+    return {name: json.dumps(inner, ensure_ascii=False) for name, inner in value.items()}
