@@ -298,7 +298,7 @@ def _warnings(base: RunRecord, candidate: RunRecord, found: Comparison) -> Itera
         yield ReportWarning("trials-differ", (
             f"the base has {count_of(base.trials, 'trial')} of every case, the candidate {candidate.trials:,}: a case "
             "looks stable more easily in fewer trials"))
-    if _machines(base) != _machines(candidate):
+    if found.latency and _machines(base) != _machines(candidate):
         yield ReportWarning("machines-differ", (
             "hardware, processor, platform or server differ: latencies compare machines, too"))
 

@@ -161,13 +161,13 @@ def passed_cell(row: CaseRow) -> str:
 
 
 def main_failure(row: CaseRow) -> str:
-    """The explanation most of a case's failures have, or the check, and of how many failed trials it is."""
+    """The explanation most of a case's failures have, or the check that did not hold, and in how many failed trials."""
     failures = row.failures
     if failures.reasons:
         reason = failures.reasons[0]
         return f"{reason.check}: {reason.text} ({of(reason.count, failures.failed)})"
     check = max(failures.checks, key=lambda check: check.failed, default=None)
-    return f"{check.name} ({of(check.failed, failures.failed)})" if check else ""
+    return f"not {check.name} ({of(check.failed, failures.failed)})" if check else ""
 
 
 def state_words(of: State) -> str:

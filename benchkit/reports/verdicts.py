@@ -51,6 +51,16 @@ def title_of(side: SideBySide, pair: Pair) -> str:
     return f"{label_of(side, pair.candidate)} against {label_of(side, pair.base)}"
 
 
+def of_tries(found: Comparison) -> str:
+    """What stands behind the two rates of a comparison, where not all planned trials were judged; else nothing.
+
+    A mean over cases is no share of judged trials then, for cases have unequal numbers of them.
+    """
+    if not any(found.incomplete):
+        return ""
+    return " of judged tries" if found.compared == 1 else f", means of {found.compared:,} cases over their judged tries"
+
+
 def verdict_of(side: SideBySide, pair: Pair) -> PairVerdict:
     """What the pair says, at 5 % after Holm."""
     base, candidate, found = label_of(side, pair.base), label_of(side, pair.candidate), pair.comparison
@@ -60,8 +70,7 @@ def verdict_of(side: SideBySide, pair: Pair) -> PairVerdict:
     if not found.compared:
         return PairVerdict(Finding.NOTHING_KNOWN, (
             f"nothing is known: in none of {count_of(len(found.cases), 'common case')} did both runs judge a trial"))
-    judged = "judged tries" if any(found.incomplete) else "tries"
-    rates = f"{percent(found.candidate_rate)} % against {percent(found.base_rate)} % of {judged}"
+    rates = f"{percent(found.candidate_rate)} % against {percent(found.base_rate)} %{of_tries(found) or ' of tries'}"
     within = f"the same within {as_given(found.margin or 0)} points"
     too_few_differ = pair.smallest_adjusted_p >= ALPHA
     why = f"p is {probability(pair.adjusted_p)}"

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from operator import itemgetter
 
-from benchkit.basics.texts import are, count_of, sentence, shown_line
+from benchkit.basics.texts import are, count_of, sentence, shown_line, word_for
 from benchkit.pages.parts import Tone
 from benchkit.recordings.run_record import Result
 from benchkit.render import document as doc
@@ -119,7 +119,8 @@ def never_blocks(run: RunReport, anchors: Anchors) -> Iterator[doc.Block]:
     if rows:
         yield trouble_table(run, "Cases of which no judged trial passed", rows, anchors)
     else:
-        yield doc.words(f"Every one of {count_of(touched, 'case')} with a judged trial passed at least once."
+        yield doc.words(f"{word_for(touched, 'The one case', f'Every one of {touched:,} cases')} with a judged trial "
+                        "passed at least once."
                         if touched else "No trial was judged.")
 
 

@@ -54,8 +54,10 @@ def _first_error(run: RunReport) -> Iterator[doc.Block]:
         yield doc.words("not judged: ", doc.Code(found.message, 400))
     elif errors:
         most = max(errors, key=lambda error: error.with_message)
+        started = run.coverage.planned - sum(error.count for error in run.unjudged if error.type == "NotRun")
         yield doc.words("most frequent error: ", doc.Code(most.type),
-                        f" in {of(most.with_message, run.coverage.planned)}: ", doc.Code(most.message, 200))
+                        f" in {of(most.with_message, started)} {word_for(started, 'started trial')}: ",
+                        doc.Code(most.message, 200))
 
 
 def headline(run: RunReport) -> doc.Facts:

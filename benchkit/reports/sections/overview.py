@@ -26,7 +26,7 @@ from benchkit.reports.sections import pairs
 from benchkit.reports.sections.lead import warning_list
 from benchkit.reports.sections.rates import OPEN_BANDS, curve_points, rate_bar
 from benchkit.reports.tally import in_state, never_passed
-from benchkit.reports.verdicts import verdict_of
+from benchkit.reports.verdicts import of_tries, verdict_of
 from benchkit.statistics.estimators import State
 
 RUNS, PAIRS = doc.Cut(None, 640, "run"), doc.Cut(None, 640, "pair")
@@ -105,8 +105,7 @@ def _rates(side: SideBySide, names: Sequence[doc.Link], k: int) -> doc.Table:
 
 def _verdict(side: SideBySide, number: int) -> doc.Spans:
     finding, found = verdict_of(side, side.pairs[number]).finding, side.pairs[number].comparison
-    judged = " of judged tries" if found is not None and any(found.incomplete) else ""
-    rates = (f", {percent(found.candidate_rate)} % against {percent(found.base_rate)} %{judged}"
+    rates = (f", {percent(found.candidate_rate)} % against {percent(found.base_rate)} %{of_tries(found)}"
              if found is not None and found.compared else "")
     return (*_linked_title(side, number), ": ", doc.Mark(str(finding), pairs.tone_of(finding)), rates)
 

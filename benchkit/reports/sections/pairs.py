@@ -34,6 +34,7 @@ from benchkit.reports.verdicts import (
     GateAnswer,
     answer_line,
     label_of,
+    of_tries,
     title_of,
     verdict_of,
 )
@@ -297,10 +298,9 @@ def _gate_line(side: SideBySide, pair: Pair, found: Comparison, gate: Gate) -> s
             reason = "; ".join(gate.doubts)
         case _:
             reason = f"none of {rules} broken"
-    judged = " of judged tries" if any(found.incomplete) else ""
     rates = "in no case did both judge a trial" if found.difference is None else (
         f"{label_of(side, pair.candidate)} {percent(found.candidate_rate)} %, "
-        f"{label_of(side, pair.base)} {percent(found.base_rate)} %{judged}")
+        f"{label_of(side, pair.base)} {percent(found.base_rate)} %{of_tries(found)}")
     return f"{gate.answer.upper()}: {rates} ({reason})"
 
 
