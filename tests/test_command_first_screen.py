@@ -39,9 +39,8 @@ class FirstScreen(Workflow):
         (self.folder / "fails").write_text("\n".join(cells), encoding="utf-8")
 
     def test_the_most_frequent_error_is_told_in_one_line(self) -> None:
-        for failing, words in ((self.every_cell(2), "\nmost frequent error: ServerError in 6 of 6: gone\\naway\n"),
-                               (self.every_cell(1), "\nmost frequent error: ServerError in 3 of 6: gone\\naway\n"),
-                               ([], None)):
+        told_of = "\nmost frequent error: ServerError in {} of 6 started trials: gone\\naway\n".format
+        for failing, words in ((self.every_cell(2), told_of(6)), (self.every_cell(1), told_of(3)), ([], None)):
             with self.subTest(words=words):
                 shutil.rmtree(self.folder / "recorded", ignore_errors=True)
                 self.fails(*failing)

@@ -59,7 +59,7 @@ class WhatIsSaid(unittest.TestCase):
         for marks, words in (
                 ({}, "There are no cases."), ({}, "No trial was judged."),
                 ({"A": "++"}, "No case of 1 both passed and failed."),
-                ({"A": "++"}, "Every one of 1 case with a judged trial passed at least once."),
+                ({"A": "++"}, "The one case with a judged trial passed at least once."),
                 ({"A": "+n", "B": "+n"}, "2 cases of 2 are open: flaky or not, as the incomplete trials go.")):
             for name, shown in every_format(record(marks)).items():
                 with self.subTest(words=words, format=name):
@@ -69,7 +69,7 @@ class WhatIsSaid(unittest.TestCase):
         self.assertNotIn("outputs differ", text_of(record({"A": "++", "B": "--", "C": "+n", "D": "nn"})))
 
     def test_a_failed_check_that_nobody_explained_is_named(self) -> None:
-        self.assertIn("  A     0 of 2  label (2 of 2)\n", text_of(changed(record({"A": "--"}), explain=None)))
+        self.assertIn("  A     0 of 2  not label (2 of 2)\n", text_of(changed(record({"A": "--"}), explain=None)))
         self.assertIn("Failed by label.", text_of(changed(record({"A": "+-"}), explain=None)))
 
     def test_the_nearest_to_half_and_half_come_first(self) -> None:

@@ -242,6 +242,9 @@ class WhatItSays(unittest.TestCase):
         there = record({"A": "+++"}, sessions=[replace(SESSION, hardware="another bench")])
         codes = [caution.code for caution in compared({"A": "++"}, there).warnings]
         self.assertEqual(["few-differing-cases", "trials-differ", "machines-differ"], codes)
+        unmeasured = changed(there, recorded_latency_s=None)  # no latency, so none that compares machines
+        codes = [caution.code for caution in compared({"A": "++"}, unmeasured).warnings]
+        self.assertEqual(["few-differing-cases", "trials-differ"], codes)
 
     def test_sameness_needs_the_whole_interval_within_the_margin(self) -> None:
         many = {f"c{number}": "+-" for number in range(60)}

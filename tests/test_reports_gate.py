@@ -251,8 +251,8 @@ class ItsText(unittest.TestCase):
     def test_a_fall_that_incomplete_trials_could_undo_is_said_to_be_open(self) -> None:
         base = {f"c{n:02}": "+" * 6 + "n" * 4 for n in range(64)}
         head = self.head(base, dict.fromkeys(base, "+" * 6 + "-" * 4))
-        self.assertTrue(head.startswith("NOT DECIDED: candidate 60.0 %, base 100.0 % of judged tries (incomplete "
-                                        "trials could undo it)"), head)
+        self.assertTrue(head.startswith("NOT DECIDED: candidate 60.0 %, base 100.0 %, means of 64 cases over their "
+                                        "judged tries (incomplete trials could undo it)"), head)
 
     def test_where_nothing_was_judged_on_both_sides_the_first_line_says_so(self) -> None:
         self.assertTrue(self.head({"A": "++"}, {"A": "nn"}).startswith(
@@ -275,8 +275,8 @@ class ItsText(unittest.TestCase):
         base = {name: "-" if number == 19 else "+" for number, name in enumerate(fallen(0))}
         candidate = {name: "-" if number < 5 else "+" for number, name in enumerate(base)} | {"c00": "n"}
         head = self.head(base, candidate)
-        self.assertTrue(head.startswith("REFUSED: candidate 78.9 %, base 94.7 % of judged tries (1 of 2 rules broken: "
-                                        "incomplete)"), head)
+        self.assertTrue(head.startswith("REFUSED: candidate 78.9 %, base 94.7 %, means of 19 cases over their judged "
+                                        "tries (1 of 2 rules broken: incomplete)"), head)
         self.assertNotIn("accepted", self.text(base, candidate, GateRules()).lower())
 
     def test_strict_is_not_offered_where_it_was_given(self) -> None:

@@ -86,8 +86,10 @@ class EveryRenderer(unittest.TestCase):
 
 
 class ThePair(unittest.TestCase):
-    def test_rates_over_judged_tries_are_called_so_where_others_were_not_judged(self) -> None:
-        for base, candidate, words in ((OPEN, EXACT, "of judged tries"), ({"A": "+-"}, {"A": "++"}, "of tries")):
+    def test_rates_are_called_means_of_cases_where_not_all_tries_were_judged(self) -> None:
+        for base, candidate, words in (
+                (OPEN, EXACT, "33.3 % against 88.9 %, means of 3 cases over their judged tries, but"),
+                ({"A": "+n"}, {"A": "++"}, "100.0 % of judged tries"), ({"A": "+-"}, {"A": "++"}, "50.0 % of tries")):
             side = side_by_side([run_of(base), run_of(candidate)])
             self.assertIn(words, verdict_of(side, side.pairs[0]).text)
 

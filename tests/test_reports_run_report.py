@@ -11,6 +11,7 @@ from unittest.mock import call, patch
 from benchkit.basics.values import ErrorFacts, Timings, Usage
 from benchkit.recordings.recording import SessionFacts
 from benchkit.recordings.run_record import Result
+from benchkit.reports.documents import first_screen
 from benchkit.reports.failures import (
     LONGEST_LABEL,
     MOST_LABELS,
@@ -178,6 +179,12 @@ class WhyTrialsFailed(unittest.TestCase):
     def test_a_type_shows_the_message_that_most_of_its_trials_carry(self) -> None:
         results = [replace(result("A", 1, "n"), error=ErrorFacts("ServerError", message)) for message in "baa"]
         self.assertEqual(tally(results).unjudged, (Unjudged("ServerError", 3, "a", 2),))
+
+
+    def test_the_first_screen_counts_an_error_among_the_trials_that_were_started(self) -> None:
+        for marks, words in (("+unn", "Unreachable in 1 of 2 started trials: the server"),
+                             ("unnn", "Unreachable in 1 of 1 started trial: the server")):
+            self.assertIn(f"most frequent error: {words}", first_screen(report_of(record({"A": marks}), "run")))
 
 
 class WhichAnswerForWhich(unittest.TestCase):
