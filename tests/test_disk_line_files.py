@@ -9,8 +9,8 @@ from pathlib import Path
 from unittest.mock import patch
 
 from benchkit.basics.errors import Unusable
-from benchkit.disk import line_files
-from benchkit.disk.line_files import STRIDE, LineFile
+from benchkit.disk import whole_files
+from benchkit.disk.whole_files import STRIDE, LineFile
 
 
 class InAFolder(unittest.TestCase):
@@ -44,7 +44,7 @@ class Stretches(InAFolder):
     def test_chunks_do_not_matter(self) -> None:
         lines = [b"x" * length for length in range(50)]
         for size in (2, 7, 1024):
-            with self.subTest(size), patch.object(line_files, "_CHUNK_BYTES", size):
+            with self.subTest(size), patch.object(whole_files, "_CHUNK_BYTES", size):
                 file = self.put(*lines)
                 self.assertEqual(list(file.lines(0, file.size)), lines)
 
@@ -63,12 +63,12 @@ class Stretches(InAFolder):
         kept = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
         self.addCleanup(file.close)
-        self.assertLess(kept - line_files._CHUNK_BYTES, 200_000)
+        self.assertLess(kept - whole_files._CHUNK_BYTES, 200_000)
 
 
 class Faults(InAFolder):
     def test_a_line_that_is_too_long_is_refused_by_its_number(self) -> None:
-        with patch.object(line_files, "MOST_LINE_BYTES", 10):
+        with patch.object(whole_files, "MOST_LINE_BYTES", 10):
             file = self.put(b"short", b"x" * 11)
             self.assertEqual(list(file.lines(0, 1)), [b"short"])
             with self.assertRaisesRegex(Unusable, "line 2 has more than 10 bytes, the most that is read of one"):

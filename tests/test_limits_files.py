@@ -21,7 +21,7 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.texts import shown_line
 from benchkit.basics.values import Shard
 from benchkit.boards.scores import read_rows
-from benchkit.disk.line_files import MOST_LINES
+from benchkit.disk.whole_files import MOST_LINES
 from benchkit.trial_log.lines import MOST_SHARDS, SystemLine
 from benchkit.trial_log.reader import read_log
 from benchkit.trial_log.schema import MOST_CELLS

@@ -11,7 +11,7 @@ from pathlib import Path
 from benchkit.basics.errors import Unusable
 from benchkit.basics.json_text import close_line
 from benchkit.basics.values import JSON, Cell, Reply, Shard
-from benchkit.trial_log.cell_table import CellFacts, CellTable
+from benchkit.trial_log.accounting import CellFacts, CellTable
 from benchkit.trial_log.lines import MOST_LINE_BYTES, Damage, LoadedLine, StopLine, SystemLine
 from benchkit.trial_log.reader import SessionSummary, TrialLog, read_log
 from tests import trial_logs

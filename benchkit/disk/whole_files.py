@@ -1,4 +1,4 @@
-"""Whole files: read within a limit, written whole or not at all.
+"""Whole files: read within a limit, or line by line; written whole or not at all.
 
 Every error says what is wrong with which file: Unusable for what was given, EnvironmentFailure for the disk around it.
 """
@@ -11,6 +11,7 @@ import re
 import secrets
 import stat
 import time
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -22,6 +23,12 @@ from benchkit.disk.locking import sync, sync_folder
 
 MOST_BYTES = 1024 * 1024 * 1024
 """How much is read of a file when the caller names no limit."""
+STRIDE = 64
+MOST_LINE_BYTES = 64 * 1024 * 1024
+MOST_LINES = 20_000_001
+"""As many as a run can have trials, and a head."""
+_CHUNK_BYTES = 256 * 1024
+_LINE_END = re.compile(rb"\n")
 _GIVEN_WRONG = {
     errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.EILSEQ,
     errno.EEXIST,
@@ -250,3 +257,59 @@ def replace_with_retries(
             if getattr(error, "winerror", None) not in _HELD_ON_WINDOWS or monotonic() >= end:
                 raise
         sleep(0.05)
+
+
+class LineFile:
+    r"""An open file of lines, each closed by "\n", that is too large to hold; it stays the same file even if another
+    comes to its path. An index keeps where every STRIDE-th line begins: 8 bytes for so many lines.
+
+    size    how many lines there are. `is_torn`: bytes stand behind the last "\n"
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the file and count its lines. Raises Unusable: missing, a folder, unreadable."""
+        self.path = path
+        self._file = os.fdopen(open_to_read(path), "rb", buffering=_CHUNK_BYTES)
+        self._index = array("q", [0])
+        self.size, at, last = 0, 0, b"\n"
+        try:
+            while chunk := self._file.read(_CHUNK_BYTES):
+                for found in _LINE_END.finditer(chunk):
+                    self.size += 1
+                    if self.size % STRIDE == 0:
+                        self._index.append(at + found.end())
+                at, last = at + len(chunk), chunk[-1:]
+                if self.size > MOST_LINES:
+                    raise Unusable(f"{shown_path(path)} has more than {MOST_LINES:,} lines, the most that are read")
+        except OSError as error:
+            raise refusal(path, "read", error) from None
+        self.is_torn = last != b"\n"
+
+    def lines(self, start: int, stop: int) -> Iterator[bytes]:
+        r"""The lines from number `start` up to, and without, `stop`, counted from 0; each without its "\n".
+
+        Raises Unusable for a line of more than MOST_LINE_BYTES, and where lines are gone that were there.
+        """
+        at = self._index[start // STRIDE] if start < stop else 0
+        for number in range(start - start % STRIDE, stop):
+            try:
+                self._file.seek(at)  # within the buffer, this moves a pointer
+                line = self._file.readline(MOST_LINE_BYTES + 1)
+            except OSError as error:
+                raise refusal(self.path, "read", error) from None
+            if line[-1:] != b"\n":
+                is_long = len(line) > MOST_LINE_BYTES
+                raise Unusable(f"{shown_path(self.path)}: line {number + 1} " + (
+                    f"has more than {MOST_LINE_BYTES:,} bytes, the most that is read of one" if is_long
+                    else "was changed while it was read"))
+            at += len(line)
+            if number >= start:
+                yield line[:-1]
+
+    def close(self) -> None:
+        """Close the file. It is also closed when nobody holds this any more."""
+        self._file.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):
+            self._file.close()

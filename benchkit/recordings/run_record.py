@@ -20,8 +20,7 @@ from benchkit.basics.on_demand import OnDemand
 from benchkit.basics.texts import count_of
 from benchkit.basics.values import JSON, ErrorFacts, TaskName, Timings, Usage
 from benchkit.disk.file_kinds import FileKind, refuse_another_kind
-from benchkit.disk.line_files import LineFile
-from benchkit.disk.whole_files import read_json, refuse_other, write_whole
+from benchkit.disk.whole_files import LineFile, read_json, refuse_other, write_whole
 from benchkit.recordings.recording import HEAD_FIELDS, SESSIONS_FIELD, SessionFacts, check_unique
 from benchkit.trial_log.schema import RESULT, VERDICTS, Field, FieldTable, check_seed, inner, list_of
 

@@ -19,8 +19,7 @@ from benchkit.basics.values import JSON, Cell, Shard
 from benchkit.disk.file_kinds import FileKind, refuse_another_kind
 from benchkit.disk.whole_files import shown_path, write_new
 from benchkit.trial_log import lines as log_lines
-from benchkit.trial_log.accounting import Accounting, SessionSummary
-from benchkit.trial_log.cell_table import CellFacts, CellTable, RequestChanges
+from benchkit.trial_log.accounting import Accounting, CellFacts, CellTable, RequestChanges, SessionSummary
 from benchkit.trial_log.lines import Damage, LinePosition, SessionLine, TrialLine
 from benchkit.trial_log.scan import LineSource, NamedDamage, line_and_place, parsed, prescan_of
 
