@@ -30,7 +30,7 @@ LONGEST = (
     "test_command_board", "test_hostile_servers", "test_command_board_shards", "test_limits_replies",
     "test_limits_surroundings", "test_command_board_again", "test_readme", "test_command_board_lost_answers",
     "test_figures_as_printed", "test_hostile_pages", "test_docs_boards", "test_files_not_ours",
-    "test_systems_openai", "test_network_ollama", "test_command_parallel", "test_hostile_names",
+    "test_systems_openai", "test_command_parallel", "test_hostile_names",
     "test_trial_log_writer", "test_campaign", "test_reports_large", "test_goldens", "test_reports_documents",
     "test_commands_new_user", "test_own_systems",
 )

@@ -80,6 +80,8 @@ SITUATIONS: Mapping[str, Situation] = {
     "null as a sign of life": Situation(pieces("ye") + event(None) + pieces("s") + chunk(STOP) + DONE, "yes"),
     "an event in several data lines": Situation(
         "".join(f"data: {line}\n" for line in PRETTY.splitlines()) + "\n" + DONE, "yes"),
+    "events with one newline between them": Situation(
+        (pieces("ye", "s") + chunk(STOP) + DONE).replace("\n\n", "\n") + "\n", "yes"),
     "carriage returns as ends of lines": Situation((chunk(YES) + chunk(STOP) + DONE).replace("\n", "\r"), "yes"),
     "both as ends of lines": Situation((chunk(YES) + chunk(STOP) + DONE).replace("\n", "\r\n"), "yes"),
     "a field that nobody knows": Situation("foo: bar\n" + chunk(YES) + chunk(STOP) + DONE, "yes"),
