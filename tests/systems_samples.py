@@ -11,7 +11,7 @@ from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.errors import EnvironmentFailure, KitError, TrialError
 from benchkit.basics.values import JSON, Request
 from benchkit.systems.system import System, SystemOptions
-from tests.commands import LATE_S
+from tests.commands import HANGS_S, LATE_S
 from tests.fake_ollama import FakeOllama
 
 OTHER = "b" * 64
@@ -27,9 +27,9 @@ class WithSystem(unittest.TestCase):
     def setUp(self) -> None:
         self.stop = StopRequest()
         self.said: list[str] = []
-        # waits in full are a matter of the tests that measure them
-        self.enterContext(mock.patch.multiple(
-            "benchkit.network.replies", BUSY_WAITS_S=(0.05, 0.1), REFUSED_WAITS_S=(0.05, 0.1, 0.2, 0.4)))
+        # two short waits, and then one that no trial has the time for
+        waits = (0.05, 0.1, HANGS_S)
+        self.enterContext(mock.patch.multiple("benchkit.network.replies", BUSY_WAITS_S=waits, REFUSED_WAITS_S=waits))
 
     def options(self, clock: Clock | None = None, **changed: Any) -> SystemOptions:
         fields = {"host": self.server.host, "task": None, "cases": (), **changed}

@@ -107,7 +107,7 @@ class OneTrial(unittest.TestCase):
                     self.assertLess(outcome.seconds, limit_s + LATE_S)
                     self.assertEqual(0, outcome.retries)
                     if outcome.name == "Timeout":
-                        self.assertGreater(outcome.latency_s or 0.0, limit_s - 0.2)
+                        self.assertGreater(outcome.latency_s or 0.0, limit_s / 4)
                     self.assertEqual(attack.keeps, (outcome.partial or "")[:len(attack.keeps)])
                     self.assertEqual(shown_line(outcome.message, 1000), outcome.message)
 

@@ -230,14 +230,14 @@ class Answering(WithServer):
 
     def test_a_queue_that_stays_full_is_busy_and_the_run_goes_on(self) -> None:
         self.server.next(*[BUSY] * 9)
-        error = self.error(self.opened(), 0.12)
-        self.assertEqual((error.type, error.retries, error.stops), ("ServerBusy", 1, None))
-        self.assertGreaterEqual(error.waited_s, 0.05)
+        error = self.error(self.opened())
+        self.assertEqual((error.type, error.retries, error.stops), ("ServerBusy", 2, None))
+        self.assertGreaterEqual(error.waited_s, 0.15)
 
     def test_a_server_that_is_gone_ends_the_run_with_what_to_do(self) -> None:
         system = self.opened()
         self.server.stop()
-        error = self.error(system, 0.3)
+        error = self.error(system)
         self.assertEqual((error.type, error.retries, error.latency_s), ("Unreachable", 2, None))
         self.assertIn("`ollama serve`", error.stops or "")
 
@@ -262,7 +262,7 @@ class Answering(WithServer):
 
     def test_what_a_given_up_request_leaves_behind_is_not_the_next_trial_s_time(self) -> None:
         system = self.opened()
-        self.server.next(fake_ollama.silent(0.6))
+        self.server.next(fake_ollama.silent(1.0))
         self.assertEqual(self.error(system, 0.2).type, "Timeout")
         reply = system.answer(self.request(LATE_S))
         self.assertGreater(reply.waited_s, 0.2)
@@ -319,7 +319,7 @@ class StillTheSameModel(WithServer):
                 self.server.paths["/api/tags"] = fault
                 if stops:
                     self.server.paths["/api/version"] = fault
-                error = self.error(system, 0.3)
+                error = self.error(system, 0.6 if stops else 5.0)
                 self.assertEqual(("Unreachable", self.server.text_of(self.server.chats()[0])),
                                  (error.type, error.partial))
                 self.assertEqual(stops, "is gone" in (error.stops or ""))

@@ -45,7 +45,7 @@ class OllamaModel:
 class OllamaSystem(server_session.ServerSystem):
     """A model on an Ollama server. One request at a time: parallel ones change the text of some models."""
 
-    kind, look, path = SERVERS["ollama"], Call("GET", "/api/version"), "/api/chat"
+    kind, look, path, schema_field = SERVERS["ollama"], Call("GET", "/api/version"), "/api/chat", "format"
     start_again = "start it again with `ollama serve`"
 
     def __init__(self, model: OllamaModel, options: SystemOptions) -> None:
@@ -90,7 +90,7 @@ class OllamaSystem(server_session.ServerSystem):
     def body_of(self, request: Request) -> Mapping[str, JSON]:
         """The exact JSON that is sent for a request."""
         body = self._body(request.messages, {"seed": request.seed})
-        return body if request.schema is None else {**body, "format": request.schema}
+        return body if request.schema is None else {**body, self.schema_field: request.schema}
 
     def warm(self) -> Loaded:
         """Load the model, in 10 minutes at most, with a sign of life every 10 seconds. Raises EnvironmentFailure."""
@@ -118,7 +118,8 @@ class OllamaSystem(server_session.ServerSystem):
 
     def answer(self, request: Request) -> Reply:
         """One whole reply, from the digest that was opened. Raises TrialError, Interrupted."""
-        reply = self._ask(self._new_parser, request, self.body_of(request))
+        one_token = {"options": {**self._model.options, "seed": request.seed, "num_predict": 1}}
+        reply = self._ask(self._new_parser, request, self.body_of(request), one_token)
         try:
             models = self._installed.now(self._look_until(request.deadline))
         except NoAnswer as error:
@@ -135,9 +136,6 @@ class OllamaSystem(server_session.ServerSystem):
     def _body(self, messages: Sequence[Message], more_options: Mapping[str, JSON]) -> dict[str, JSON]:
         return {"model": self._model.tag, "messages": messages, **FIXED,
                 "options": {**self._model.options, **more_options}}
-
-    def _body_of_probe(self, request: Request) -> Mapping[str, JSON]:
-        return self._body(server_session.probe_messages(request), {"seed": request.seed, "num_predict": 1})
 
     def _is_there(self, answer: Response) -> bool:
         return answer.status == 200

@@ -56,7 +56,7 @@ class OpenAIModel:
 class OpenAISystem(server_session.ServerSystem):
     """A model behind /v1/chat/completions."""
 
-    kind, look, path = SERVERS["openai"], Call("GET", "/models"), "/chat/completions"
+    kind, look, path, schema_field = SERVERS["openai"], Call("GET", "/models"), "/chat/completions", _SCHEMA
 
     def __init__(self, model: OpenAIModel, options: SystemOptions) -> None:
         """Connect to nothing yet. Raises Unusable for a bad address, name or set of options, and for an exposed key."""
@@ -124,7 +124,7 @@ class OpenAISystem(server_session.ServerSystem):
     def answer(self, request: Request) -> Reply:
         """One whole reply, from the model that was opened. Raises TrialError, Interrupted."""
         completions = protocol.Completions()
-        reply = self._ask(completions.new_parser, request, self.body_of(request))
+        reply = self._ask(completions.new_parser, request, self.body_of(request), self._length(1))
         if self._served is None:
             return reply
         before, now = self._signature, completions.latest.signature
@@ -157,9 +157,6 @@ class OpenAISystem(server_session.ServerSystem):
             body[_SCHEMA] = {
                 "type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
         return body
-
-    def _body_of_probe(self, request: Request) -> Mapping[str, JSON]:
-        return {**self._body(server_session.probe_messages(request), request.seed, None), **self._length(1)}
 
     def _model_options(self) -> Mapping[str, JSON]:
         """The model's options, by the names that the server knows."""

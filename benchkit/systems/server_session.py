@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from benchkit.basics.clock import Clock
 from benchkit.basics.errors import TrialError
-from benchkit.basics.values import JSON, Message, Reply, Request
+from benchkit.basics.values import JSON, Reply, Request
 from benchkit.network.address import Address
 from benchkit.network.http_client import Call, Client, Ending, Response
 from benchkit.network.replies import ReplyParser, ask
@@ -71,6 +71,7 @@ class ServerSystem:
     """What any such server answers at once."""
     path: str
     """Where chats are sent."""
+    schema_field: str
     start_again = "start it again"
 
     def __init__(self, address: Address, options: SystemOptions) -> None:
@@ -85,10 +86,6 @@ class ServerSystem:
     def _named_by(self) -> str:
         """How a person names another server."""
         return f"--host or {self.kind.address}" if self._options.has_flags else self.kind.address
-
-    def _body_of_probe(self, request: Request) -> Mapping[str, JSON]:
-        """A request for one token that leaves the server as a trial of any other case does."""
-        raise NotImplementedError
 
     def _is_there(self, answer: Response) -> bool:
         return answer.status is not None
@@ -110,16 +107,22 @@ class ServerSystem:
         with SignsOfLife(self._options.say, self._options.clock).while_loading(name):
             ask(self._client, new_parser, self._call(body), self._client.clock.monotonic() + LOAD_S)
 
-    def _ask(self, new_parser: Callable[[], ReplyParser], request: Request, body: Mapping[str, JSON]) -> Reply:
+    def _ask(self, new_parser: Callable[[], ReplyParser], request: Request, body: Mapping[str, JSON],
+             one_token: Mapping[str, JSON]) -> Reply:
         """One whole reply, by the deadline at the latest. Raises TrialError, Interrupted.
 
-        A server may go on generating after its client has left: where the last request was given up, a probe goes
-        first. What it waits is in `waited_s`, and no part of the latency; but the time limit of a trial is total.
+        A server may go on generating after its client has left: where the last request was given up, one for a token
+        (`one_token` are the fields that say so) goes first. What it waits is in `waited_s`, and no part of the latency;
+        but the time limit of a trial is total.
         """
         waited_s = 0.0
         if self._gave_up:
             start = self._client.clock.monotonic()
-            answer = self._client.send(self._call(self._body_of_probe(request)), request.deadline)
+            # the system message alone and a dot, so that the server's cache is as after any other case
+            before = [message for message in request.messages if message["role"] == "system"]
+            probe = {**body, "messages": [*before, {"role": "user", "content": "."}], **one_token}
+            probe.pop(self.schema_field, None)
+            answer = self._client.send(self._call(probe), request.deadline)
             waited_s = self._client.clock.monotonic() - start
             if answer.ending is Ending.TIMEOUT:
                 raise TrialError("Timeout", "the server was busy all the time with a request that was given up before",
@@ -150,12 +153,6 @@ def given_address(kind: ServerKind, options: SystemOptions) -> tuple[str, str]:
     if options.host is not None:
         return options.host, "--host"
     return options.environment.get(kind.address, ""), kind.address
-
-
-def probe_messages(request: Request) -> list[Message]:
-    """What a probe asks: the system message alone and a dot, so that the cache is as after any other case."""
-    before: list[Message] = [message for message in request.messages if message["role"] == "system"]
-    return [*before, {"role": "user", "content": "."}]
 
 
 def model_changed(message: str, reply: Reply) -> TrialError:
