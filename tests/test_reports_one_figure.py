@@ -12,7 +12,7 @@ from benchkit.reports.documents import first_screen
 from benchkit.reports.figures import completed_of_all, rate
 from benchkit.reports.junit import junit_report
 from benchkit.reports.run_report import RunReport, report_of
-from benchkit.reports.sections.rates import curve_points
+from benchkit.reports.sections.run import curve_points
 from benchkit.reports.verdicts import verdict_of
 from benchkit.statistics.suites import SuiteMetric
 from tests.markdown_tables import Table, tables

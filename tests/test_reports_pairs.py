@@ -12,8 +12,8 @@ from benchkit.render.as_markdown import COMMENT, as_markdown
 from benchkit.render.as_text import as_text
 from benchkit.render.columns import WIDTH, width_of
 from benchkit.reports.comparison import SideBySide, side_by_side
+from benchkit.reports.documents import comparison_lead, comparison_sections
 from benchkit.reports.figures import points, points_spread, probability, times_as_long
-from benchkit.reports.sections.overview import comparison_lead, comparison_sections
 from benchkit.reports.sections.pairs import CaseAnchor, nowhere
 from benchkit.reports.verdicts import Finding, GateRules, title_of, verdict_of
 from tests.comparison_samples import BETTER, WORSE, run_of, two_of

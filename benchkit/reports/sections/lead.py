@@ -11,7 +11,7 @@ from benchkit.reports.figures import of, percent, rate, share, spread
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.sections.anchors import Anchors
 from benchkit.reports.sections.cases import trouble_table
-from benchkit.reports.sections.rates import reason_table, suite_table
+from benchkit.reports.sections.run import reason_table, suite_table
 from benchkit.reports.tally import in_state, never_passed
 from benchkit.reports.warnings import ReportWarning
 from benchkit.statistics.estimators import State

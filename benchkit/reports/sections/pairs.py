@@ -10,19 +10,9 @@ from typing import TypeAlias
 from benchkit.basics.texts import as_given, count_of, names_of, verb_for, word_for
 from benchkit.pages.parts import Tone
 from benchkit.render import document as doc
+from benchkit.reports import figures
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
-from benchkit.reports.figures import (
-    NOT_AVAILABLE,
-    about_words,
-    distance,
-    latency,
-    percent,
-    points,
-    points_spread,
-    probability,
-    share,
-    times_as_long,
-)
+from benchkit.reports.figures import latency, percent, points, points_spread, probability, share
 from benchkit.reports.paired_cases import CaseDifference, Outcome, Repeat
 from benchkit.reports.sections.lead import warning_blocks
 from benchkit.reports.speed import NOT_SAID, measured_on, median_of
@@ -160,8 +150,8 @@ def _test(side: SideBySide, pair: Pair, found: Comparison) -> Iterator[Fact]:
         by = (f"{probability(found.p)} by exchanging trials within each case, for the numbers of judged trials differ "
               f"({probability(found.sign_flip)} by sign-flip, which needs equal ones)")
     worst = f", up to {probability(found.p_worst)} as incomplete trials go" if found.p_worst > found.p else ""
-    about = about_words((found.p, found.sign_flip, found.p_worst))
-    adjusted = NOT_AVAILABLE if pair.adjusted_p is None else probability(pair.adjusted_p)
+    about = figures.about_words((found.p, found.sign_flip, found.p_worst))
+    adjusted = figures.NOT_AVAILABLE if pair.adjusted_p is None else probability(pair.adjusted_p)
     holm = f", {adjusted} after Holm over {side.tests} pairs" if side.tests > 1 else ""
     yield "p", (f"{by}{worst}{about}{holm}; the smallest it could be is {probability(found.smallest_p)}, with "
                 f"{count_of(found.differing, 'differing case')}")
@@ -171,9 +161,9 @@ def _sameness(found: Comparison) -> Iterator[Fact]:
     """Nothing of sameness where the two differ and nobody asked."""
     if found.margin is None and found.is_apart:
         return
-    smallest = f"the interval lies within {distance(found.smallest_margin, found.margin)} points of no difference"
-    if any(found.incomplete):
-        smallest += ", whatever becomes of the incomplete trials"
+    margin = figures.distance(found.smallest_margin, found.margin)
+    whatever = ", whatever becomes of the incomplete trials" if any(found.incomplete) else ""
+    smallest = f"the interval lies within {margin} points of no difference{whatever}"
     if found.margin is None:
         yield "sameness", f"{smallest}: no smaller margin could call them the same"
     else:
@@ -214,7 +204,7 @@ def _latency(side: SideBySide, pair: Pair, found: Comparison) -> Iterator[Fact]:
     for one in found.latency:
         told = (f"{latency(median_of(one.candidate))} s against {latency(median_of(one.base))} s, medians of "
                 f"{one.candidate.n:,} and {count_of(one.base.n, f'{one.warmth} trial')}")
-        yield "latency", told if one.ratio is None else f"{told}: {times_as_long(one.ratio)}"
+        yield "latency", told if one.ratio is None else f"{told}: {figures.times_as_long(one.ratio)}"
     hardware = [measured_on(side.runs[one].record.sessions) for one in (pair.candidate, pair.base)]
     if found.latency and any(hardware):
         names = dict.fromkeys(text or NOT_SAID for text in hardware)
@@ -235,7 +225,7 @@ def _repeat(repeat: Repeat) -> Iterator[Fact]:
     if repeat.only_base or repeat.only_candidate:
         yield "one-sided", (f"{count_of(repeat.only_base, 'trial')} ran in the base only, {repeat.only_candidate:,} in "
                             "the candidate only")
-    base, candidate = (NOT_AVAILABLE if one is None else f"{percent(one)} %"
+    base, candidate = (figures.NOT_AVAILABLE if one is None else f"{percent(one)} %"
                        for one in (repeat.self_base, repeat.self_candidate))
     yield "by itself", (f"two warm outputs of one case are equal in {base} of pairs inside the base, {candidate} "
                         "inside the candidate")
