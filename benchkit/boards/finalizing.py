@@ -9,18 +9,12 @@ from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
 from benchkit.basics.texts import are, cases_named, count_of, shown_line, word_for
 from benchkit.boards import batch as batches
-from benchkit.boards import batch_log
+from benchkit.boards import batch_log, evaluation
 from benchkit.boards.batch import FoundBatch
 from benchkit.boards.batch_run import BatchRunConfig, questions_of, record_batch
 from benchkit.boards.board import Board, board_of, retry_words
 from benchkit.boards.board_document import board_document
-from benchkit.boards.evaluation import (
-    NOTHING_BEFORE,
-    Before,
-    is_judged_as_now,
-    keep_what_is_unchanged,
-    keep_what_was_judged,
-)
+from benchkit.boards.evaluation import NOTHING_BEFORE, Before
 from benchkit.boards.findings import Findings, examine_trials, scoring_differences
 from benchkit.boards.game import games_of
 from benchkit.boards.job import FromPack, usual_file
@@ -62,7 +56,7 @@ def rows_that_stand(found: FoundBatch, pack: Pack) -> Before:
     """With the same judges all is judged anew; with others the rows stand as they were judged, until `recompute`."""
     if found.batch.scoring.fingerprint == scoring_of(pack).fingerprint:
         return NOTHING_BEFORE
-    return Before(read_rows(found.folder / batches.EVAL), keep_what_was_judged)
+    return Before(read_rows(found.folder / batches.EVAL), evaluation.keep_what_was_judged)
 
 
 def finalize(findings: Findings, *, keeps_board: bool = False) -> tuple[Findings, Board]:
@@ -101,7 +95,7 @@ def _settled(findings: Findings) -> FoundBatch:
     is_done = not findings.left and not findings.never_run
     status = batch.status if batch.status == batches.PUBLISHED else batches.COMPLETE if is_done else batches.OPEN
     usage = replace(batch.usage, eval_usage={name: one.used for name, one in findings.examined.gathered.items()})
-    are_of_now = all(is_judged_as_now(row, findings.pack) for row in findings.rows)
+    are_of_now = all(evaluation.is_judged_as_now(row, findings.pack) for row in findings.rows)
     scoring = scoring_of(findings.pack) if are_of_now else batch.scoring
     return replace(findings.found, batch=replace(
         batch, job=job, status=status, figures=_figures_again(findings), systems=dict(log.settings), usage=usage,
@@ -135,7 +129,8 @@ def recompute(
     Nothing is written. Raises Unusable as `examine` does.
     """
     before = read_rows(found.folder / batches.EVAL)
-    findings = examine(found, pack, questions, NOTHING_BEFORE if full else Before(before, keep_what_is_unchanged))
+    stands = NOTHING_BEFORE if full else Before(before, evaluation.keep_what_is_unchanged)
+    findings = examine(found, pack, questions, stands)
     rows = tuple(replace(row, judge_version=pack.judge_version) for row in findings.rows)
     findings = replace(findings, examined=replace(findings.examined, rows=rows))
     return findings, scoring_differences(findings), tuple(changes_between(before, rows))

@@ -20,6 +20,8 @@ from benchkit.boards import trace_file
 from benchkit.boards import trace_invariants as invariants
 from benchkit.boards.expected_trials import ExpectedTrials, expected_in
 from benchkit.boards.trace_events import SegmentKey, TraceEvent, outcomes_in
+from benchkit.boards.trace_file import FoundDamage, Segment
+from benchkit.boards.trace_invariants import Asked, ExpectedTrial
 from benchkit.boards.usage import NOTHING_USED, TokenUse, tokens_of
 from benchkit.systems.loading import is_baseline
 from benchkit.trial_log.reader import TrialLog, read_log
@@ -102,7 +104,7 @@ TakeTrial = Callable[[CountedTrial], None]
 
 
 def verify(
-    log: TrialLog, trace: Path, asked: invariants.Asked | None = None, expected: ExpectedTrials | None = None,
+    log: TrialLog, trace: Path, asked: Asked | None = None, expected: ExpectedTrials | None = None,
     take: TakeTrial | None = None,
 ) -> Verification:
     """Hold a trace against its log, and against the questions that were asked where they are known.
@@ -111,13 +113,12 @@ def verify(
     trace that is not there, or holds what no event can be, and where the pack cannot say what must not be shown.
     """
     expected = expected_in(log) if expected is None else expected
-    named = trace_file.trace_damage_named_by(log)
-    check = _Check(log, expected, asked, take, bool(named))
+    check = _Check(log, expected, asked, take)
     # in this order: what was in the trace by then has its line in the log by now, the trial under way apart
     end = trace_file.trace_size(trace)
     since = frozenset[SegmentKey]() if log.is_current else frozenset(
         key for key in trace_file.trial_keys(read_log(log.path)) if expected.number(key) is None)
-    for segment in trace_file.segments_in(trace, named, check.note_damage, end):
+    for segment in trace_file.segments_in(trace, check.named, check.note_damage, end):
         if segment.key not in since:
             check.look_at(segment)
     return check.end()
@@ -126,12 +127,9 @@ def verify(
 class _Check:
     """A log, and what was found so far in the trace beside it."""
 
-    def __init__(
-        self, log: TrialLog, expected: ExpectedTrials, asked: invariants.Asked | None,
-        take: TakeTrial | None, names_damage: bool,
-    ) -> None:
+    def __init__(self, log: TrialLog, expected: ExpectedTrials, asked: Asked | None, take: TakeTrial | None) -> None:
         self._log, self._expected, self._asked, self._take = log, expected, asked, take
-        self._names_damage = names_damage
+        self.named = trace_file.trace_damage_named_by(log)
         # "" is for a session of which nothing is left
         self._lines_lost = {**expected.lost_in, "": len(log.named)}
         self._seen = bytearray(len(expected))
@@ -142,7 +140,7 @@ class _Check:
         self._last_at: dict[str, str] = {}
         self._used: dict[str, TokenUse] = {}
 
-    def look_at(self, segment: trace_file.Segment) -> None:
+    def look_at(self, segment: Segment) -> None:
         """The next segment."""
         key, expected, before, place = segment.key, self._expected, self._count, place_of(segment.key)
         number = expected.number(key)
@@ -164,7 +162,7 @@ class _Check:
         else:
             self._with_line(segment, place, number, line)
         is_sound = self._count == before and not segment.is_cut
-        self._hold_against_question(segment, place, line, is_sound=is_sound)
+        self._hold_against_question(segment, place, line, is_sound)
         if self._take is not None and line is not None and is_counted:
             outcome = invariants.outcome_in(segment.events, line) if is_sound else None
             self._take(CountedTrial(key, outcome or self._log.trial(key.cell).outcome, segment.events))
@@ -182,7 +180,7 @@ class _Check:
         return Verification(self._matched, len(self._abandoned), self._count, tuple(self._found), tuple(self._exposed),
                             self._exposed_count, self._lost, self._is_damaged, self._used)
 
-    def note_damage(self, found: trace_file.FoundDamage) -> None:
+    def note_damage(self, found: FoundDamage) -> None:
         """Damage that no session names."""
         self._is_damaged = True
         self._add(invariants.LINES, found.where, str(found))
@@ -194,7 +192,7 @@ class _Check:
 
     def _is_superseded(self, number: int) -> bool:
         """Whether a line gave way to a later attempt, in a log that names damage of its trace."""
-        return self._names_damage and not self._expected.is_last(number)
+        return bool(self.named) and not self._expected.is_last(number)
 
     def _go_on(self, session: str) -> None:
         """A session has another segment: what seemed its end was not."""
@@ -206,7 +204,7 @@ class _Check:
             self._add(invariants.SEGMENTS, place_of(lost), "its trial line is gone: its session went on behind it, and "
                       "a kill leaves only the last trial of a session without one")
 
-    def _without_line(self, segment: trace_file.Segment, place: str) -> None:
+    def _without_line(self, segment: Segment, place: str) -> None:
         """A segment has no trial line; that may be the end of its session."""
         if segment.key.session in self._expected.lost_in:
             self._abandoned[segment.key.session] = segment.key
@@ -217,9 +215,7 @@ class _Check:
         for what in invariants.gaps_in(segment.events) if not segment.is_cut else ():
             self._add(invariants.SEQ, place, what)
 
-    def _with_line(
-        self, segment: trace_file.Segment, place: str, number: int, line: invariants.ExpectedTrial,
-    ) -> None:
+    def _with_line(self, segment: Segment, place: str, number: int, line: ExpectedTrial) -> None:
         if self._seen[number]:
             self._add(invariants.SEGMENTS, place, "its trial line has a second segment")
             return
@@ -231,9 +227,7 @@ class _Check:
         for invariant, what in invariants.violations_of(segment.events, line):
             self._add(invariant, place, what)
 
-    def _hold_against_question(
-        self, segment: trace_file.Segment, place: str, line: invariants.ExpectedTrial | None, *, is_sound: bool,
-    ) -> None:
+    def _hold_against_question(self, segment: Segment, place: str, line: ExpectedTrial | None, is_sound: bool) -> None:
         """Look at what a trial was shown, and play it again where all else of it holds: else that says nothing new."""
         game = self._asked.game_of(segment, line) if self._asked is not None else None
         if self._asked is None or game is None:
