@@ -12,7 +12,7 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.texts import alike, file_stem, shown_line
 from benchkit.boards.batch import BATCH, read_batch
 from benchkit.boards.job import read_job
-from tests.board_command import BoardCommand
+from tests.board_command import ROBOTS, BoardCommand
 from tests.commands import Told
 from tests.workflow import Workflow
 
@@ -26,31 +26,6 @@ NAMES = (
 )
 LONGEST_FILE_NAME = 255
 DEVICES = {"con", "prn", "aux", "nul", *(f"{name}{number}" for name in ("com", "lpt") for number in range(10))}
-ROBOT = '''
-from benchkit.basics.values import Reply
-from benchkit.systems.system import Loaded
-
-
-class Robot:
-    def open(self):
-        return {"server": "none", "server_version": None}
-
-    def settings(self):
-        return {"model": "robot"}
-
-    def warm(self):
-        return Loaded(0.0)
-
-    def answer(self, request):
-        return Reply("yes")
-
-    def close(self):
-        pass
-
-
-def system(name, options):
-    return Robot()
-'''
 
 
 class FileNames(unittest.TestCase):
@@ -102,8 +77,8 @@ class InAFolderBelow(Workflow):
         return told
 
     def test_a_system_of_any_name_is_recorded_below_recorded(self) -> None:
-        (self.folder / "robots.py").write_text(ROBOT, encoding="utf-8")
-        names = [name for name in NAMES if "\x00" not in name][::2]
+        (self.folder / "robots.py").write_text(ROBOTS, encoding="utf-8")
+        names = [name for name in NAMES if "\x00" not in name][::4]
         for name in names:
             with self.subTest(name=name):
                 told = self.tell("bench.py", "--system", f"robots:{name}", "--trials", "1", "--quiet")
@@ -130,7 +105,7 @@ class InAFolderBelow(Workflow):
                        "--junit", "a.xml", "--out", "a.json")):
             with self.subTest(words=words):
                 self.assertEqual(0, self.tell(*words).code)
-        for name in ids[::4]:
+        for name in ids[::8]:
             self.assertEqual(0, self.tell("report.py", "runs/keywords.json", f"--case={name}").code)
         files = {"cases.json", "recorded/keywords.jsonl", "recorded/keywords.json", "recorded/book.json", "a.json",
                  "runs/keywords.json", "a.html", "a.csv", "a.md", "a.xml"}
@@ -151,15 +126,17 @@ class InAFolderBelow(Workflow):
                               self.tell("harness.py", "check").stderr)
 
     def test_a_letter_that_nobody_sees_is_refused_in_ids_splits_and_tags_by_its_number(self) -> None:
-        for code in (0xAD, 0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180E, 0x180F, 0x200B, 0x2060, 0x2065,
-                     0x2800, 0x3164, 0xFEFF, 0xFFA0, 0xFFF9, 0xFFFE, 0xE000, 0xF8FF, 0xFDD0, 0x1BCA0, 0x1D173, 0xE0041,
-                     0xE0FFF, 0xF0000, 0x10FFFF):
-            for field, value in (("id", f"a{chr(code)}b"), ("split", f"a{chr(code)}b"), ("tags", [f"a{chr(code)}b"])):
-                with self.subTest(code=hex(code), field=field):
-                    self.put_cases([{**self.cases[0], field: value}])
-                    told = self.tell("harness.py", "check")
-                    self.assertEqual((2, 1), (told.code, told.stderr.count("\n")))
-                    self.assertIn(f"holds U+{code:04X}, which nobody sees", told.stderr)
+        fields = ("id", "split", "tags")
+        for number, code in enumerate((
+                0xAD, 0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180E, 0x180F, 0x200B, 0x2060, 0x2065, 0x2800,
+                0x3164, 0xFEFF, 0xFFA0, 0xFFF9, 0xFFFE, 0xE000, 0xF8FF, 0xFDD0, 0x1BCA0, 0x1D173, 0xE0041, 0xE0FFF,
+                0xF0000, 0x10FFFF)):
+            field, value = fields[number % 3], f"a{chr(code)}b"
+            with self.subTest(code=hex(code), field=field):
+                self.put_cases([{**self.cases[0], field: [value] if field == "tags" else value}])
+                told = self.tell("harness.py", "check")
+                self.assertEqual((2, 1), (told.code, told.stderr.count("\n")))
+                self.assertIn(f"holds U+{code:04X}, which nobody sees", told.stderr)
 
     def test_joined_emoji_and_letters_of_any_script_are_ids(self) -> None:
         ids = ("\U0001f468\u200d\U0001f469\u200d\U0001f467", "\u2764\ufe0f", "\u0645\u06cc\u200c\u062e", "\u0600\u0661",
@@ -169,7 +146,7 @@ class InAFolderBelow(Workflow):
 
     def test_labels_hardware_splits_and_files_of_any_name(self) -> None:
         self.assertEqual(0, self.tell("bench.py", "--system", "baselines:keywords", "--trials", "1").code)
-        for number, name in enumerate([name for name in NAMES if "\x00" not in name][1::3]):
+        for number, name in enumerate([name for name in NAMES if "\x00" not in name][1::5]):
             with self.subTest(name=name):
                 self.tell("outputs_digest.py", "recorded/keywords.jsonl", "--update", "recorded/book.json",
                           f"--label={name}")
@@ -179,7 +156,7 @@ class InAFolderBelow(Workflow):
                 self.tell("harness.py", "run", "--system", f"replay:{name}", f"--task={name}")
 
     def test_a_log_that_names_a_system_or_a_task_of_any_name_is_read_and_nothing_of_it_is_a_path(self) -> None:
-        for name in ("../../x", "/etc/passwd", "CON", "a\x00b", "x" * 300, "😀"):
+        for name in ("../../x", "CON", "a\x00b", "x" * 300):
             with self.subTest(name=name):
                 self.log = Path("recorded/keywords.jsonl")
                 for path in Path("recorded").glob("*"):

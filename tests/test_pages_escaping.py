@@ -94,7 +94,7 @@ class InHtml(unittest.TestCase):
                 self.assertEqual(html_text(text), expected)
 
     def test_no_text_becomes_a_tag_or_leaves_its_attribute(self) -> None:
-        for text in random_texts(2000):
+        for text in random_texts(600):
             reader = read_html(f'<p title="{html_text(text)}">{html_text(text)}</p>')
             self.assertEqual(reader.tags, [("p", [("title", shown(text))])], ascii(text))
             self.assertEqual(reader.text, shown(text))
@@ -133,7 +133,7 @@ class InMarkdown(unittest.TestCase):
 
     def test_no_text_breaks_its_row_or_leaves_its_span(self) -> None:
         columns = [doc.Column("a"), doc.number("b")]
-        for text in random_texts(3000):
+        for text in random_texts(800):
             table = doc.Table("", columns, [("x", doc.Code(text, 200)), (text, "y")])
             document = doc.Document("", (), [doc.Section("one", "one", [table])])
             lines = ("| a" + "".join(as_markdown(document)).partition("| a")[2]).split("\n")
@@ -198,7 +198,7 @@ class InCsv(unittest.TestCase):
         self.assertEqual(csv_line(["a", -1, -0.5, None, True, False, "-1"]), "a,-1,-0.5,,true,false,'-1\r\n")
 
     def test_rows_come_back_from_a_reader_as_they_were(self) -> None:
-        texts = [text.replace("\0", "") for text in random_texts(1000)]
+        texts = [text.replace("\0", "") for text in random_texts(500)]
         lines = "".join(csv_line([text, 7]) for text in texts)
         rows = list(csv.reader(io.StringIO(lines, newline=""), strict=True))
         self.assertEqual(len(rows), len(texts))

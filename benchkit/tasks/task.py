@@ -78,12 +78,12 @@ def _case_of(fields: Fields) -> Case:
 def _label(fields: Fields, name: str, text: str) -> str:
     if not 0 < len(text) <= MOST_LETTERS:
         raise ValueError(f"{fields.at(name)} has {len(text)} letters, not 1 to {MOST_LETTERS}")
-    if shown(text) != text or "\n" in text or "\t" in text or text != text.strip():
-        raise ValueError(f"{fields.at(name)} is \"{shown_line(text, 60)}\": no control characters, line breaks "
-                         "or spaces around it")
     if unseen := unseen_in(text):
         raise ValueError(f"{fields.at(name)} is \"{shown_line(text, 60)}\" and holds {unseen}, which nobody sees: two "
                          "names that look the same could not be told apart; leave it out")
+    if shown(text) != text or "\n" in text or "\t" in text or text != text.strip():
+        raise ValueError(f"{fields.at(name)} is \"{shown_line(text, 60)}\": no control characters, line breaks "
+                         "or spaces around it")
     return text
 
 
