@@ -30,7 +30,7 @@ class StillToCome(unittest.TestCase):
             ([used(Usage(100)), LOST], 10, "about 1,000 prompt tokens, output tokens unknown"),
             ([Failure(ErrorFacts("Timeout", "too late"), 120.0)], 2, "tokens unknown, about 240 s; one cell tells no"),
             ([used(Usage(), latency_s=0.0)], 1, "output tokens unknown, under 1 s; one cell tells no spread"),
-            (two * 10, 3, "; by 20 cells"),
+            (two * 10, 3, "; by 20 cells\n"),
             ([], 3, "m:x: 0 cells done, 3 to go: nothing is known yet; run one cell with --limit 1"),
             (two, 0, "m:x: 2 cells done, 0 to go: nothing is left"),
             ([LOST], 2, "prompt tokens unknown, output tokens unknown, time unknown; no cell done tells anything"),
@@ -38,7 +38,7 @@ class StillToCome(unittest.TestCase):
         for done, to_go, words in table:
             with self.subTest(words=words):
                 line = still_to_come("m:x", done, len(done) + to_go)
-                self.assertIn(words, line)
+                self.assertIn(words, line + "\n")
 
 
 class CountingTokens(unittest.TestCase):

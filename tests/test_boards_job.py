@@ -13,8 +13,8 @@ PACK = 'pack = "tiny"\ncount = 4\nsystems = ["baselines:even"]\n'
 TASK = 'task = "triage_task"\ncases = "cases.json"\nsystems = ["baselines:keywords"]\n'
 WHOLE = """\
 pack = "tiny"
-count = 4
-seed = 9
+count = 10000
+seed = 0
 reword = "model_triage:gemma"
 geometry = "gated"
 trials = 5
@@ -58,8 +58,9 @@ class ReadingAJob(unittest.TestCase):
 
     def test_every_key_is_read(self) -> None:
         self.assertEqual(
-            Job("mine", FromPack("tiny", 4, 9, "model_triage:gemma"), ("baselines:even", "model_triage:smollm2:135m"),
-                "gated", 5, JobLimits(30.0, 4, 2.5), BatchGate(3, 0.4, 1.0), "keys.env"), read_job(self.put(WHOLE)))
+            Job("mine", FromPack("tiny", 10_000, 0, "model_triage:gemma"),
+                ("baselines:even", "model_triage:smollm2:135m"), "gated", 5,
+                JobLimits(30.0, 4, 2.5), BatchGate(3, 0.4, 1.0), "keys.env"), read_job(self.put(WHOLE)))
         self.assertEqual(
             FromTask("triage_task", "cases.json", "test", 9, ("parses",)),
             read_job(self.put(TASK + 'split = "test"\ncount = 9\ngates = ["parses"]\n')).asks)

@@ -186,8 +186,6 @@ def dataset_parts(job: Job, pack: Pack) -> dict[str, JSON]:
     parts: dict[str, JSON] = {
         "name": pack.name, "version": pack.version, "geometry": job.geometry,
         "batch_gate": asdict(job.batch_gate), "count": job.asks.count, **asdict(job.asks)}
-    if isinstance(job.asks, FromTask):
-        parts["gates"] = list(job.asks.gates)
     if job.geometry == "gated" and pack.market is not None:
         parts["prices"] = pack.market.prices.limited(job.limits.budget, job.limits.steps).to_wire()
     return parts
