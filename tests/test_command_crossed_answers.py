@@ -4,7 +4,6 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-import unittest
 from collections.abc import Mapping
 from typing import Any
 
@@ -94,7 +93,3 @@ class CrossedAnswers(WorkflowWithServer):
                 with self.subTest(name, after_s=after_s):
                     lines = self.trial_lines(f"behind-{number}-{after_s}", None, more, after_s)
                     self.assertEqual([], [line["error"] for line in lines if "error" in line])
-
-
-if __name__ == "__main__":
-    unittest.main()

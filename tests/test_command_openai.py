@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-import unittest
 from unittest import mock
 
 from tests import fake_ollama
@@ -81,7 +80,3 @@ class OpenAIWorkflow(Workflow):
     def test_a_wrong_key_is_of_the_surroundings(self) -> None:
         self.server.key = "another"
         self.refused(self.bench(), 3, "the server wants a key")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ Each body stands as a server sent it: as the answer of every trial, and where it
 from __future__ import annotations
 
 import json
-import unittest
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -218,7 +217,3 @@ class Situations(Workflow):
                 self.server.answer = lambda model, messages, seed: "yes"
                 later = self.run_of(0, "--trials 4")
                 self.assertEqual(["output" in line for line in later], [False] * asked + [True] * (8 - asked))
-
-
-if __name__ == "__main__":
-    unittest.main()

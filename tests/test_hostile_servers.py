@@ -280,7 +280,3 @@ class Runs(WorkflowWithServer):
                 "content": "yes", "role": "EVIL", "tool_calls": ["EVIL"], "images": ["EVIL"]}}).encode()))
         self.well(self.bench("--limit 1 --quiet"))
         self.assertNotIn(b"EVIL", self.log.read_bytes())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,7 +4,6 @@ from __future__ import annotations
 import json
 import re
 import time
-import unittest
 from collections.abc import Mapping
 from typing import Any
 
@@ -244,7 +243,3 @@ class OfOnesOwn(Workflow):
                     "type": "ReplyTooLarge", "message": "the reply is larger than 512 KiB", "partial": "o"}})):
             with self.subTest(slip):
                 self.assert_kept(slip, kept)
-
-
-if __name__ == "__main__":
-    unittest.main()

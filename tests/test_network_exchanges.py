@@ -206,7 +206,3 @@ class RecordedCompletions(unittest.TestCase):
                 self.asked(name)
             self.assertEqual((caught.exception.type, caught.exception.stops is not None), (error_type, stops))
             self.assertIn(words, caught.exception.message)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -271,7 +271,3 @@ class WithTLS(WithServer):
         with mock.patch.dict(os.environ, {"SSL_CERT_FILE": os.devnull}):
             answer = self.send(client=self.client_of(f"https://{self.server.host}"))
         self.assertEqual((Ending.UNREACHABLE, "its certificate could not be verified"), (answer.ending, answer.detail))
-
-
-if __name__ == "__main__":
-    unittest.main()

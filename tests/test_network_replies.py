@@ -351,7 +351,3 @@ class Events(unittest.TestCase):
         self.assertEqual((stream.unknown, stream.size), (b"<html>", 5))
         stream.take(b"")
         self.assertEqual(stream.size, 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

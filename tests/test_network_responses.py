@@ -248,7 +248,3 @@ def well_formed(chance: random.Random) -> tuple[bytes, int, bytes]:
     pieces = list(in_pieces(body, chance))
     chunks = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
     return head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks + b"0\r\n\r\n", status, body
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -102,7 +102,3 @@ class TheConsole(unittest.TestCase):
             with self.subTest(encoding):
                 self.assertEqual((shown + b"\r\n" + shown + b"\r\n", b"x.py: " + shown + b"\r\n"),
                                  self.printed(encoding, "日😀 ü\n日😀 ü\n", "日😀 ü"))
-
-
-if __name__ == "__main__":
-    unittest.main()

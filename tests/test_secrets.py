@@ -291,7 +291,3 @@ class EnvFiles(BoardCommand, Unseen):
                     self.assert_unseen(told.stdout + told.stderr)
         self.assert_unseen(*self.files().values())
         self.assertTrue(any(name.endswith("board.html") for name in self.files()))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -141,7 +141,3 @@ class Generic(Baselines):
                 system = baseline_system(name, SystemOptions(
                     clock=Clock(), stop=StopRequest(), say=lambda line: None, task=task, cases=(case,)))
                 self.assertTrue(all(triage_task.check(case, self.ask(system, "a")).values()))
-
-
-if __name__ == "__main__":
-    unittest.main()

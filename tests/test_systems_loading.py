@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import itertools
-import unittest
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -164,7 +163,3 @@ class HeldToTheContract(Loading):
                 self.assertEqual(("Timeout", "yes", None), (error.type, error.partial, error.stops))
                 latency_s = float(reply.partition("latency_s=")[2] or end - 1.0)
                 self.assertEqual(latency_s, error.latency_s)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -476,7 +476,3 @@ class OllamaForAnyTask(unittest.TestCase):
             system.answer(Request("a", 1, 1, 1001, MESSAGES, SCHEMA, time.monotonic() + LATE_S))
             options = server.chats()[0].body["options"]
             self.assertEqual((options["num_ctx"], options["num_predict"]), (8192, 1024))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -160,7 +160,3 @@ class CheckingATask(InAFolder):
         from benchkit.tasks.task import load_task, read_cases
         root = Path(__file__).resolve().parent.parent
         self.assertEqual([], list(problems_of(load_task("triage_task", [root]), read_cases(root / "cases.json"))))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -258,7 +258,3 @@ class BindingAVerdict(unittest.TestCase):
         self.assertEqual(case_sha256(self.case), case_sha256(replace(self.case, split="test")))
         one, other = json.loads('{"a": 1, "b": 2}'), json.loads('{"b": 2, "a": 1}')
         self.assertEqual(case_sha256(replace(self.case, input=one)), case_sha256(replace(self.case, input=other)))
-
-
-if __name__ == "__main__":
-    unittest.main()

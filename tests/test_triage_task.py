@@ -364,7 +364,3 @@ class TheMails(unittest.TestCase):
         self.assertNotIn(b"\r", data)
         text = data.decode("utf-8")
         self.assertEqual(text, json.dumps(json.loads(text), indent=1, ensure_ascii=False) + "\n")
-
-
-if __name__ == "__main__":
-    unittest.main()

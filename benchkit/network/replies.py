@@ -195,7 +195,7 @@ def ask(client: Client, new_parser: Callable[[], ReplyParser], call: Call, deadl
             wait_s = _wait_before_retry(response, retries, client)
             if wait_s is None or clock.monotonic() + wait_s >= deadline:
                 reply = _reply_of(response, parser)
-                if redactor.is_in(reply.output + (reply.reasoning or "")):
+                if any(map(redactor.is_in, (reply.output, reply.reasoning or ""))):
                     raise _secret_came_back()  # put together from its pieces
                 return replace(reply, retries=retries, waited_s=waited_s, retried=tuple(retried))
             if _is_busy(response):
@@ -234,13 +234,10 @@ def retry_after_s(header: str | None, wall: float) -> float | None:
     """
     from email.utils import parsedate_to_datetime
     text = (header or "").strip()
-    if _SECONDS.fullmatch(text):
-        seconds = float(text)
-    else:
-        try:
-            seconds = parsedate_to_datetime(text).timestamp() - wall
-        except (ValueError, OverflowError, OSError):
-            return None
+    try:
+        seconds = float(text) if _SECONDS.fullmatch(text) else parsedate_to_datetime(text).timestamp() - wall
+    except (ValueError, OverflowError, OSError):
+        return None
     return min(seconds, MOST_RETRY_AFTER_S) if seconds > 0 else None
 
 
