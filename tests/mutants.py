@@ -77,7 +77,7 @@ MUTANTS = (
            ("tests.test_reports_comparison.AgainstReferenceValues", "tests.test_benchmarks_false_findings")),
     Mutant("a reply that the server broke off counts as an answer", "benchkit/network/openai_protocol.py",
            "        if self._finish.casefold() not in _ENDS:\n", "        if not self._finish:\n",
-           ("tests.test_network_replies", "tests.test_command_openai_situations")),
+           ("tests.test_network_replies", "tests.test_command_openai")),
     Mutant("truths are looked for in the trials alone that a board samples", "benchkit/boards/trace_check.py",
            "        for what in self._asked.exposed_in(segment, game):\n",
            "        for what in self._asked.exposed_in(segment, game) if segment.key.cell.trial == 1 else ():\n",

@@ -1,6 +1,6 @@
 """What servers say as replies, in both dialects: what is kept, what is unknown, and what is no reply.
 
-What whole bodies come to through the command is in test_command_openai_situations.py.
+What whole bodies come to through the command is in test_command_openai.py.
 """
 from __future__ import annotations
 
