@@ -1,7 +1,9 @@
-"""Telling the kit's files apart by how they begin, and what is said of one that stands in another's place."""
+"""Telling the kit's files apart by how they begin, what is said of one in the place of another, and where outputs go."""
 from __future__ import annotations
 
 import json
+import os
+import re
 import tempfile
 import unittest
 from itertools import permutations
@@ -9,8 +11,10 @@ from pathlib import Path
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.json_text import close_line
-from benchkit.disk.file_kinds import FileKind, kind_in, refuse_another_kind
+from benchkit.disk.file_kinds import FileKind, is_same_file, kind_in, refuse_another_kind, refuse_shared
+from benchkit.disk.whole_files import refuse_unlike
 
+TABLE = re.compile(rb"run,system,")
 LINE = close_line({"kind": "session", "v": 1})
 FILES = {
     FileKind.LOG: LINE + b"\n",
@@ -81,6 +85,46 @@ class KindsOfFiles(unittest.TestCase):
             with self.subTest(words=words):
                 path = self.write(name, data)
                 self.assertIn(words.format(path), self.refusal(path, wanted))
+
+
+class Outputs(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.input = self.folder / "input.json"
+        self.input.write_bytes(b"{}")
+
+    def test_a_path_is_the_same_file_through_spellings_and_links_and_not_by_equal_bytes(self) -> None:
+        link, twin, equal = self.folder / "link", self.folder / "twin", self.folder / "other.json"
+        link.symlink_to(self.input)
+        os.link(self.input, twin)
+        equal.write_bytes(self.input.read_bytes())
+        for one, other, is_same in (
+                *((self.input, other, True) for other in (
+                    self.input, link, twin, self.folder / "." / "input.json", self.folder / "x" / ".." / "input.json")),
+                (self.input, equal, False), ("nowhere/a", "./nowhere/a", True), ("nowhere/a", "nowhere/b", False),
+                (self.input, "nowhere/b", False)):
+            with self.subTest(one=one, other=other):
+                self.assertEqual(is_same, is_same_file(str(one), str(other)))
+
+    def test_an_output_is_no_input_and_no_other_output(self) -> None:
+        with self.assertRaisesRegex(Unusable, r"input\.json: this is an input.* give --csv another name"):
+            refuse_shared({"--out": "elsewhere", "--csv": str(self.input)}, ["other", str(self.input)])
+        with self.assertRaisesRegex(Unusable, "--b and --c name one file"):
+            refuse_shared({"--a": "x", "--b": "y", "--c": "./y"}, [])
+        refuse_shared({"--a": "x", "--b": "y"}, [str(self.input)])
+        refuse_shared({}, [str(self.input)])
+
+    def test_what_begins_otherwise_is_refused_and_a_folder_is_left_to_the_writer(self) -> None:
+        for data in (b"{}", b"\n", b"Run,System,", b" run,system,", b"\xff\xfe"):
+            with self.subTest(data=data):
+                self.input.write_bytes(data)
+                with self.assertRaisesRegex(Unusable, r"input\.json is there and is no table"):
+                    refuse_unlike(str(self.input), TABLE, "table")
+        for data in (b"", b"run,system,task\r\n"):
+            self.input.write_bytes(data)
+            refuse_unlike(str(self.input), TABLE, "table")
+        for path in (self.folder / "nowhere", self.folder):
+            refuse_unlike(str(path), TABLE, "table")
 
 
 if __name__ == "__main__":
