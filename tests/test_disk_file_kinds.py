@@ -1,4 +1,4 @@
-"""Telling the kit's files apart by how they begin, what is said of one in the place of another, and where outputs go."""
+"""Telling the kit's files apart by how they begin, what is said of one in another's place, and where outputs go."""
 from __future__ import annotations
 
 import json
