@@ -11,6 +11,7 @@ from pathlib import Path
 from unittest import mock
 
 from benchkit.boards.pack import Pack, load_pack
+from tests.commands import modules_of_a_user
 
 JUDGES = '''\
 from packs.tiny.words import Track, read
@@ -164,8 +165,7 @@ class PackTest(unittest.TestCase):
     """A folder to load packs from; what they leave in the interpreter is put back."""
 
     def setUp(self) -> None:
-        self.enterContext(mock.patch.dict(sys.modules))
-        self.enterContext(mock.patch.object(sys, "path", list(sys.path)))
+        self.enterContext(modules_of_a_user())
         # a text changed within one second, its length unchanged, must not be taken for the one compiled before
         self.enterContext(mock.patch.object(sys, "dont_write_bytecode", True))
         self.home = Path(self.enterContext(tempfile.TemporaryDirectory()))

@@ -4,8 +4,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = (sys.executable, "-S")
@@ -16,6 +19,28 @@ LATE_S = 30.0
 """What ends in a moment has ended by then, however busy the machine is; what waits for a silent server has not."""
 PYTHON3 = f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n'
 """The same as a script that a shell can find as `python3`."""
+
+
+_KEPT = {"benchkit", "tests", *sys.stdlib_module_names}
+
+
+@contextmanager
+def modules_of_a_user() -> Iterator[None]:
+    """What is imported within is forgotten behind it, and what was forgotten is there again; but for the kit itself.
+
+    To read its modules again for each test would take longer than most tests do.
+    """
+    def found() -> dict[str, ModuleType]:
+        return {name: module for name, module in sys.modules.items() if name.partition(".")[0] not in _KEPT}
+
+    before, path = found(), list(sys.path)
+    try:
+        yield
+    finally:
+        for name in found().keys() - before.keys():
+            del sys.modules[name]
+        sys.modules.update(before)
+        sys.path[:] = path
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ class Runs(Workflow):
         for name in ("cases.json", "t.json", "run.json", "lines.jsonl", "recordings.json"):
             path = self.folder / name
             path.write_bytes(turned(path.read_bytes()))
-        self.well(f"bench.py {COIN} --log new.jsonl")
+        self.well(f"bench.py {COIN} --log new/new.jsonl")
         self.well("harness.py run --system replay:t.json --trials 2 --out o.json")
         for record in ("run.json", "lines.jsonl"):
             self.well(f"report.py {record}")

@@ -13,6 +13,7 @@ from benchkit.basics.errors import Unusable
 from benchkit.basics.values import Case, TaskName
 from benchkit.tasks.modules import load_module
 from benchkit.tasks.task import case_sha256, in_split, load_task, prompt_of, read_cases
+from tests.commands import modules_of_a_user
 from tests.recordings_samples import CASES, TASK_SOURCE, put_cases, put_task, toy
 
 GOOD = {"id": "a", "split": "dev", "input": "x", "expected": 1, "tags": []}
@@ -21,9 +22,7 @@ GOOD = {"id": "a", "split": "dev", "input": "x", "expected": 1, "tags": []}
 class InAFolder(unittest.TestCase):
     def setUp(self) -> None:
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        path, modules = list(sys.path), set(sys.modules)
-        self.addCleanup(lambda: sys.path.__setitem__(slice(None), path))
-        self.addCleanup(lambda: [sys.modules.pop(name) for name in set(sys.modules) - modules])
+        self.enterContext(modules_of_a_user())
 
     def write(self, name: str, text: str) -> Path:
         path = self.folder / name
