@@ -40,25 +40,19 @@ def in_json(text: str) -> Mapping[str, str]:
 
 def echoes(secret: str) -> Mapping[str, Fault]:
     """Every way in which a server can send back what was sent to it."""
-    raw, redactor = secret.encode(), escaped(secret).encode()
+    raw, hidden = secret.encode(), escaped(secret).encode()
     message = b'{"model":"%s","message":{"content":"%%s"},"done":true%%s}' % b"smollm2:135m"
     return {
         "an error page": status(500, f"<h1>wrong: {secret}</h1>", "text/html"),
         "an error page, cut in the middle of it": status(500, "x" * (197 - len(secret) // 2) + secret),
-        "an error in JSON": status(400, json.dumps({"error": f"no {secret}"})),
-        "an error in JSON, escaped": status(400, f'{{"error":"no {escaped(secret)}"}}'),
         "an error line": lines(b'{"error":"no %s"}' % raw),
-        "an error line, escaped": lines(b'{"error":"no %s"}' % redactor),
         "a line that is no JSON": lines(b"no " + raw),
-        "a line that is no object": lines(b'["' + redactor + b'"]'),
-        "a line of another shape": lines(b'{"said":"%s"}' % redactor),
+        "a line that is no object": lines(b'["' + hidden + b'"]'),
+        "a line of another shape": lines(b'{"said":"%s"}' % hidden),
         "an answer": says(f"It is {secret}."),
-        "an answer, escaped": lines(message % (redactor, b"")),
-        "a reason to end": lines(message % (b"yes", b',"done_reason":"%s"' % redactor)),
-        "another model": lines(b'{"model":"%s","message":{"content":"x"},"done":true}' % redactor),
-        "reasoning": lines(b'{"message":{"content":"x","thinking":"%s"},"done":true}' % redactor),
-        "an answer that is cut off": lines(b'{"message":{"content":"%s"},"done":false}' % redactor, ends=False),
-        "a text that never ends": lines(b'{"message":{"content":"%s"},"done":false}' % redactor),
+        "reasoning": lines(b'{"message":{"content":"x","thinking":"%s"},"done":true}' % hidden),
+        "an answer that is cut off": lines(b'{"message":{"content":"%s"},"done":false}' % hidden, ends=False),
+        "a text that never ends": lines(b'{"message":{"content":"%s"},"done":false}' % hidden),
         "a status line": raw_bytes(b"HTTP/1.1 418 " + raw + b"\r\nContent-Length: 0\r\n\r\n"),
         "no HTTP": raw_bytes(b"Hello " + raw + b"\r\n"),
         **{f"{what}, written {form}": fault for form, text in in_json(secret).items() for what, fault in (
