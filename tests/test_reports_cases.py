@@ -20,8 +20,6 @@ from tests.markdown_tables import tables
 from tests.page_runs import (
     LONG,
     Outline,
-    every_format,
-    everything,
     hostile,
     markdown_of,
     page_of,
@@ -55,16 +53,6 @@ def outputs_in_text(passed: str, failed: str) -> str:
 
 
 class WhatIsSaid(unittest.TestCase):
-    def test_where_there_is_nothing_to_show_it_is_said_why(self) -> None:
-        for marks, words in (
-                ({}, "There are no cases."), ({}, "No trial was judged."),
-                ({"A": "++"}, "No case of 1 both passed and failed."),
-                ({"A": "++"}, "The one case with a judged trial passed at least once."),
-                ({"A": "+n", "B": "+n"}, "2 cases of 2 are open: flaky or not, as the incomplete trials go.")):
-            for name, shown in every_format(record(marks)).items():
-                with self.subTest(words=words, format=name):
-                    self.assertIn(words, shown)
-
     def test_cases_that_are_not_flaky_have_no_outputs_beside_each_other(self) -> None:
         self.assertNotIn("outputs differ", text_of(record({"A": "++", "B": "--", "C": "+n", "D": "nn"})))
 
@@ -243,14 +231,6 @@ class Links(unittest.TestCase):
                                     ("slow, trial 1: incomplete: Timeout", "incomplete", "case-5-trial-1"),
                                     ("unrun, trial 5: incomplete: NotRun", "absent", "case-6-trial-1")):
             self.assertIn(f'<a class="mark {tone}" href="#{anchor}" title="{words}" aria-label="{words}">', shown)
-
-    def test_every_link_has_a_place_and_every_place_is_there_once(self) -> None:
-        for records in ((tagged(),), (tagged(), tagged()), (everything(), large_record(3, 4000, steady_result))):
-            outline = Outline(page_of(*records))
-            self.assertLessEqual({link[1:] for link in outline.links}, set(outline.ids))
-            self.assertEqual(len(outline.ids), len(set(outline.ids)))
-            self.assertEqual("case-1" in outline.ids, len(records) == 1)
-            self.assertEqual("run-2-case-1" in outline.ids, len(records) == 2)
 
     def test_flaky_cases_and_those_without_a_pass_lead_to_their_details(self) -> None:
         shown = part_of(page_of(tagged()), "flaky") + part_of(page_of(tagged()), "never")

@@ -18,11 +18,13 @@ from benchkit.reports.comparison import SideBySide, side_by_side
 from benchkit.reports.documents import case_report, first_screen, markdown_report, page_report, text_report
 from benchkit.reports.run_report import report_of
 from tests.hostile_run import HOSTILE, hostile_record
+from tests.large_runs import large_record, steady_result
 from tests.markdown_tables import Table, tables, without_code
 from tests.page_runs import (
     CASES,
     Outline,
     every_format,
+    everything,
     flat,
     markdown_of,
     other,
@@ -130,10 +132,14 @@ class WhatIsSaid(unittest.TestCase):
         for of, words in ((record({}), "There are no cases."), (record({"A": "++"}), "No judged trial failed (2 of 2"),
                           (record({"A": "nn"}), "No trial was judged."), (silent, "No latency was recorded."),
                           (silent, "no trial of 2 says how many tokens it took"), (unnamed, "Hardware not said"),
-                          (record({"A": "++"}), "None of 2 planned trials.")):
+                          (record({"A": "++"}), "None of 2 planned trials."), (record({}), "No trial was judged."),
+                          (record({"A": "++"}), "No case of 1 both passed and failed."),
+                          (record({"A": "++"}), "The one case with a judged trial passed at least once."),
+                          (record({"A": "+n", "B": "+n"}),
+                           "2 cases of 2 are open: flaky or not, as the incomplete trials go.")):
             for name, told in every_format(of).items():
                 with self.subTest(words=words, format=name):
-                    self.assertIn(words.replace(" ", ""), told.replace(":", "").replace(" ", ""))
+                    self.assertIn(re.sub("[: ]", "", words), re.sub("[: ]", "", told))
 
     def test_what_only_some_runs_have_is_said_in_every_format(self) -> None:
         again = with_results(record({"A": "+-", "B": "+-"}), lambda one: {
@@ -233,7 +239,8 @@ class EveryFigure(unittest.TestCase):
 
 class Links(unittest.TestCase):
     def test_all_lead_to_a_place_that_is_there_once_and_every_trial_can_be_reached(self) -> None:
-        for runs in ((tagged(),), (tagged(), other()), (record({"A": "++"}), record({"Z": "+-"})), (record({}),)):
+        for runs in ((tagged(),), (tagged(), other()), (record({"A": "++"}), record({"Z": "+-"})), (record({}),),
+                     (everything(), large_record(3, 4000, steady_result))):
             outline = Outline(page_of(*runs))
             self.assertLessEqual({link.removeprefix("#") for link in outline.links}, set(outline.ids))
             self.assertEqual([one for one, count in Counter(outline.ids).items() if count > 1], [])
@@ -241,7 +248,7 @@ class Links(unittest.TestCase):
                 prefix = f"#run-{number}-" if len(runs) > 1 else "#"
                 leads = Counter(re.sub(r"-trial-\d+$", "", link) for link in outline.links
                                 if re.fullmatch(rf"{prefix}case-\d+-trial-\d+", link))
-                for place in range(1, len(run.cases) + 1):
+                for place in range(1, len(run.cases) + 1) if all(one.trials < 100 for one in runs) else ():
                     self.assertGreaterEqual(leads[f"{prefix}case-{place}"], run.trials)
 
     def test_no_link_leads_out_of_a_page(self) -> None:
