@@ -30,6 +30,7 @@ from packs.early_warning.values import DESTRUCTIVE, HARMLESS, MENU, Answer, Serv
 from packs.early_warning.world import needed_by, severity_of, users_of
 
 ROOT = Path(__file__).resolve().parent.parent
+GOLDEN = ROOT / "tests" / "goldens" / "early_warning.txt"
 GEOMETRIES = ("single", "gated")
 SEEDS = (1, 2, 3, 2026)
 TRACKS = {track.name: track for track in pack.tracks}
@@ -362,35 +363,27 @@ class WhatASolverSees(unittest.TestCase):
                 self.assertEqual(pack.messages(json.loads(canonical(view))), pack.messages(view))
             self.assertEqual(pack.truth_terms(read), pack.truth_terms(case))
 
-    def test_the_page_of_single_shows_map_and_stream(self) -> None:
-        rules, page = pack.messages(pack.payload(CART))
-        self.assertEqual((rules["role"], page["role"]), ("system", "user"))
-        self.assertEqual(page["content"].splitlines()[:6], [
-            "SYNTHETIC. It is 10:00.", "Service: needs", "web*: cart", "mobile*", "cart", "Observations:"])
-        self.assertIn("\no2 09:30 errors cart: 9.1 %, usual 0.3\n", page["content"])
-        for word in MENU:
-            self.assertIn(word, rules["content"])
+    def test_pages_schemas_and_replies_read_as_a_person_last_read_them(self) -> None:
+        self.assertEqual(GOLDEN.read_text(encoding="utf-8"), shown(), "read it; if it is meant: "
+                         "python3 -m tests.test_pack_early_warning --write")
 
-    def test_the_page_of_gated_shows_menu_prices_and_limits(self) -> None:
-        view = pack.payload(CART, "gated")
-        rules, page = pack.messages(view, budget=7, steps=4)
-        self.assertIn("in minutes: alerts 1, people 1 (tickets, chat), changes 2", rules["content"])
-        self.assertIn("of one service: readings 2, logs 3.", rules["content"])
-        self.assertEqual(page["content"].splitlines()[0], "SYNTHETIC. It is 10:00. 7 minutes left. 4 messages left.")
-        self.assertIn("12 minutes left. 6 messages left.", pack.messages(view)[1]["content"])
-        self.assertIn("Last message: answer now.", pack.messages(view, steps=1)[1]["content"])
-        self.assertTrue(page["content"].endswith("Newest alerts:\no3 09:40 alert web: error rate above 3 %"))
 
-    def test_the_schema_leaves_evidence_free_and_closes_all_other_words(self) -> None:
-        answer = pack.schema(pack.payload(CART))
-        assert isinstance(answer["properties"], dict)
-        self.assertEqual(answer["properties"]["cause"]["enum"], ["web", "mobile", "cart", "none"])
-        self.assertNotIn("enum", answer["properties"]["evidence"]["items"])
-        gated = pack.schema(pack.payload(CART, "gated"))
-        assert isinstance(gated["anyOf"], list)
-        self.assertEqual(gated["anyOf"][2], answer)
-        self.assertEqual(gated["anyOf"][0]["properties"]["buy"]["enum"], ["alerts", "people", "changes"])
-        self.assertEqual(gated["anyOf"][1]["required"], ["buy", "service"])
+def shown() -> str:
+    """All that a solver is shown of one question: pages, schemas, and what it is told after a message."""
+    start = Step(None, [STREAM[2]])  # type: ignore[list-item]
+    parts = []
+    for geometry, budget, steps in (("single", None, None), ("gated", None, None), ("gated", 7, 4), ("gated", None, 1)):
+        view = pack.payload(CART, geometry)
+        pages = [f"[{one['role']}]\n{one['content']}" for one in pack.messages(view, budget, steps)]
+        parts.append("\n".join([f"== {geometry}, budget {budget}, steps {steps}", *pages]))
+    parts += [f"== schema of {geometry}\n{json.dumps(pack.schema(pack.payload(CART, geometry)))}"
+              for geometry in GEOMETRIES]
+    for text, left, steps_left in (('{"buy": "people"}', 11.0, 5), ('{"buy": "people"}', 10.5, 1),
+                                   ('{"buy": "alerts"}', 11.0, 2), ("hm", 12.0, 2),
+                                   ('{"buy": "logs", "service": "web"}', 1.0, 2)):
+        done = pack.turn(CART, text, [start], left)
+        parts.append(f"== {left:g} left, after {text}\n{pack.reply(done, left, steps_left)}")
+    return "\n\n".join(parts) + "\n"
 
 
 class TheMarket(unittest.TestCase):
@@ -490,20 +483,6 @@ class TheMarket(unittest.TestCase):
                         steps.append(Step(call, pack.turn(case, call, steps, 99).observations))
             ids = [one["id"] for step in steps for one in step.observations]
             self.assertEqual(sorted(ids), sorted(one["id"] for one in stream(case)))
-
-    def test_what_a_solver_is_told_after_a_message(self) -> None:
-        bought = self.turn('{"buy": "people"}')
-        for done, left, steps_left, wanted in (
-                (bought, 11.0, 5, "o4 09:50 chat web: cake in the kitchen\n11 minutes left. 5 messages left."),
-                (bought, 10.5, 1, "o4 09:50 chat web: cake in the kitchen\n"
-                                  "10.5 minutes left. Last message: answer now."),
-                (self.turn('{"buy": "alerts"}'), 11.0, 2, "Nothing new.\n11 minutes left. 2 messages left."),
-                (self.turn("hm"), 12.0, 2, "Refused: that is not one JSON object that buys or answers.\n"
-                                           "12 minutes left. 2 messages left."),
-                (self.turn('{"buy": "logs", "service": "web"}', 1), 1.0, 2,
-                 "Refused: logs costs more than is left.\n1 minutes left. 2 messages left.")):
-            with self.subTest(wanted=wanted):
-                self.assertEqual(pack.reply(done, left, steps_left), wanted)
 
 
 class ReadingAnswers(unittest.TestCase):
@@ -797,4 +776,7 @@ class TheContract(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    if "--write" in sys.argv:
+        GOLDEN.write_text(shown(), encoding="utf-8", newline="\n")
+    else:
+        unittest.main()
