@@ -149,6 +149,17 @@ class WrongFields(unittest.TestCase):
         text = self.refused(trial_line(), "usage", {"prompt_tokens": "many"})
         self.assertEqual(text, 'usage.prompt_tokens is "many", not a whole number of at least 0, or null')
 
+    def test_a_wrong_element_is_named_with_its_number(self) -> None:
+        ask = "0" * 16
+        for line, name, value, words in (
+                (plan_line(), "cases", [["a", ask], ["b"]], 'cases[1] is ["b"], not [id, ask], a text that is not'),
+                (plan_line(), "cases", [["a", ask], ["b", ask], ["a", ask]], 'cases[2] is "a", which stands'),
+                (plan_line(), "systems", ["x", 3], "systems[1] is 3, not a text that is not empty"),
+                (session_line(), "damage", [[0, 1], [1, -1]], "damage[1] is [1,-1], not [byte offset, length]"),
+                (plan_line(), "cases", {}, "cases is an object, not a list of [id, ask]")):
+            with self.subTest(words):
+                self.assertIn(words, self.refused(line, name, value))
+
     def test_what_is_no_object_is_no_line(self) -> None:
         values: list[Any] = [None, [], "x", 3, True]
         for value in values:

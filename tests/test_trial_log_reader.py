@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import tempfile
 import unittest
 from collections.abc import Callable
@@ -449,8 +450,12 @@ class ImpossibleContent(InAFolder):
     def test_a_whole_line_that_says_what_it_cannot_is_refused_by_file_line_and_field(self) -> None:
         unplanned = 'fields "system", "case", "trial": trial'
         stop: dict[str, JSON] = {"kind": "stop", "reason": "complete", "at": STAMP, "session": SESSION_A, "n": 4}
+        fields_of_plan = json.loads(started().lines[1])
+        del fields_of_plan["sum"]
+        fields_of_plan["n"] = 4
         table: list[tuple[bytes, str]] = [
             (close_line({**stop, "kind": "note"}), ": kind is"),
+            (close_line({**fields_of_plan, "cases": [["a", "b"]]}), ': cases[0] is ["a","b"], not [id, ask]'),
             (close_line({**stop, "session": "a"}), ": session is"),
             (close_line({**stop, "n": 0}), ": n must be 0"),
             (close_line({**stop, "reason": "tired"}), ": reason is"),
