@@ -192,6 +192,12 @@ class Missing(Merging):
         self.assertEqual(Merged(6, 5, (), ()), self.merge(damaged, part(2), part(3), accept_damage=True))
         self.assertEqual((((), ())), (read_log(self.out).harmless, read_log(self.out).named))
 
+    def test_trials_whose_system_line_is_lost_in_every_log_are_left_out(self) -> None:
+        lines = part(1).lines
+        damaged = b"".join([*lines[:2], altered(lines[2]), *lines[3:]])
+        self.assertEqual(2, self.merge(damaged, accept_damage=True).recorded)
+        self.assertNotIn(b'"kind":"trial"', self.out.read_bytes())
+
     def test_damage_that_is_named_is_left_out_and_no_longer_named(self) -> None:
         lines = part(1, stop=None).lines
         whole = b"".join([*lines[:-1], lines[-1][:40] + b"\n"])

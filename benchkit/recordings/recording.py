@@ -243,17 +243,17 @@ def check_unique(ids: Sequence[str], place: str) -> None:
 
 def recording_bytes(recording: Recording) -> Iterator[bytes]:
     """The file: a field, a session and a trial a line, ASCII; equal for equal recordings, anywhere."""
+    def text_of_trial(trial: RecordedTrial) -> str:
+        table = _REPLY if isinstance(trial.outcome, Reply) else _FAILURE if trial.is_run else _NOT_RUN
+        return on_one_line(table.fields_of(trial))
+
     def pieces_of(case: RecordedCase) -> Iterator[str]:
         yield f'{{"id": {text_of(case.id)}, "ask": {text_of(case.ask)}, "trials": '
-        yield from lines_of_list((on_one_line(_table_of(trial).fields_of(trial)) for trial in case.trials), 2)
+        yield from lines_of_list(map(text_of_trial, case.trials), 2)
         yield "}"
 
     head = {"recording": RECORDING_VERSION, **_HEAD.fields_of(recording)}
     return pieces_of_file([*head.items(), ("cases", pieces_of_list(map(pieces_of, recording.cases), 1))])
-
-
-def _table_of(trial: RecordedTrial) -> FieldTable[RecordedTrial]:
-    return _REPLY if isinstance(trial.outcome, Reply) else _FAILURE if trial.is_run else _NOT_RUN
 
 
 def keep_recording(path: Path, recording: Recording) -> bool:

@@ -296,7 +296,7 @@ class Accounting:
         # what is left of lost lines stands right before this one: then it is that damage, not a gap; but no damage
         # explains a line that stands there again
         is_explained = self._behind_damage and n > tally.n
-        if n != tally.n + 1 and not is_explained and not self._named.names_gap(self._offset):
+        if n != tally.n + 1 and not is_explained and self._offset not in self._named.gaps:
             self._note(Damage(self._offset, 0), f"lines are missing before it (n is {n}, not {tally.n + 1})")
         tally.n, self._behind_damage = n, False
         if self.pending and not self._accepts:

@@ -221,21 +221,18 @@ class _Merge:
                 position = log.position(line.cell) if isinstance(line, TrialLine) else None
             self._taken[place.session] = place.n
             if found is not None or isinstance(line, TrialLine):
-                is_taken = position is not None and self._owners[number(position)] == len(self._read) and (
-                    line is None or self._is_asked(line))
+                is_taken = position is not None and self._owners[number(position)] == len(self._read)
+                if is_taken and isinstance(line, TrialLine):
+                    # was it asked what its cell asks now? The line that says what its system is may be lost
+                    cell, settings = line.cell, self._settings.get(line.cell.system)
+                    is_taken = settings is not None and (
+                        request_of(self._asks[cell.case], settings, cell.seed) == line.request)
             else:
                 # another log may have had this part of the session, too
                 is_taken = place.n > before.get(place.session, -1) and self._is_said(line, plan)
                 is_doubtful = is_doubtful or not is_taken
             if is_taken:
                 yield self._placed(log, plan, data, line, place)
-
-    def _is_asked(self, line: Line) -> bool:
-        """Whether a trial was asked what its cell asks now."""
-        if not isinstance(line, TrialLine):
-            return False
-        ask, settings = self._asks.get(line.cell.case), self._settings.get(line.cell.system)
-        return ask is not None and settings is not None and request_of(ask, settings, line.cell.seed) == line.request
 
     def _is_said(self, line: Line | None, plan: PlanLine) -> bool:
         """Whether a plan or system line says what all logs say in the end; so does any other line."""

@@ -227,11 +227,14 @@ _SESSION, _PLAN = b'"kind":"session"', b'"kind":"plan"'
 
 
 class NamedDamage:
-    """Damage that a session line names: it counts for nothing, and is no reason to refuse the log."""
+    """Damage that a session line names: it counts for nothing, and is no reason to refuse the log.
+
+    `gaps` are the offsets of the lines before which others are missing.
+    """
 
     def __init__(self, damage: Iterable[Damage]) -> None:
         self.all = tuple(sorted(set(damage)))
-        self._gaps = {found.offset for found in self.all if found.length == 0}
+        self.gaps = {found.offset for found in self.all if found.length == 0}
         regions = [found for found in self.all if found.length > 0]
         self._starts = [found.offset for found in regions]
         self._ends: list[int] = []
@@ -243,10 +246,6 @@ class NamedDamage:
         """Whether the bytes of a line lie wholly in named damage."""
         at = bisect_right(self._starts, offset)
         return at > 0 and offset + length <= self._ends[at - 1]
-
-    def names_gap(self, offset: int) -> bool:
-        """Whether a gap before the line at this offset is named."""
-        return offset in self._gaps
 
 
 @dataclass(frozen=True, slots=True)

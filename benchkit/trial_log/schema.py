@@ -125,18 +125,17 @@ class FieldTable(Generic[T]):
             picked = self._pick(value)
         except KeyError:
             return None
-        return picked if all(map(contains, self._types, map(type, picked))) and self._holds_all(value) else None
-
-    def _holds_all(self, value: Row) -> bool:
-        """Whether values of the right types may stand there, and no field that may be left out is among them."""
+        if not all(map(contains, self._types, map(type, picked))):
+            return None
         for name in self._bounded:
             number = value[name]
             if number is not None and not 0 <= number <= MOST_INTEGER:
-                return False
+                return None
         for name, holds in self._holds:
             if value[name] is not None and not holds(value[name]):
-                return False
-        return self._is_exact or not any(map(value.__contains__, self._left_out))
+                return None
+        # of the fields that may be left out, any that is there is looked at with care
+        return picked if self._is_exact or not any(map(value.__contains__, self._left_out)) else None
 
     def _picked_with_care(self, found: Fields) -> tuple[list[Any], Row]:
         """The same field by field, what is wrong by name; and what is there of the fields that may be left out."""
