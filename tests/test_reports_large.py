@@ -20,7 +20,7 @@ from tests.page_runs import Outline, page_of
 from tests.reports_samples import record
 
 CASES = 5
-FEW, MANY = 2_100, 4_500
+FEW, MANY = 2_100, 3_000
 """Trials of a case, together above the bound beyond which a page shows counts."""
 MOST_BYTES = 64
 
@@ -70,8 +70,8 @@ class Memory(unittest.TestCase):
         self.assertLess((many.page - few.page) / more, MOST_BYTES)
 
     def test_files_with_a_line_for_every_trial_are_written_line_by_line(self) -> None:
-        report = report_of(large_record(20, 200, steady_result), "large")
-        for flag, most in (("--csv", 600_000), ("--junit", 100_000)):
+        report = report_of(large_record(20, 100, steady_result), "large")
+        for flag, most in (("--csv", 300_000), ("--junit", 100_000)):
             with self.subTest(flag):
                 tracemalloc.start()
                 size_of(flag, report)

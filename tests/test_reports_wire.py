@@ -122,7 +122,7 @@ class TheBytes(unittest.TestCase):
                    "report = report_of(sample(), 'sample')\n"
                    "sys.stdout.buffer.write(report_bytes([report]) + text_of(sample()).encode())")
         outputs = set()
-        for seed, language in (("0", "C"), ("1", "C.UTF-8"), ("77", "tr_TR.UTF-8")):
+        for seed, language in (("0", "C"), ("77", "tr_TR.UTF-8")):
             environment = {**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": language, "PYTHONDONTWRITEBYTECODE": "1"}
             done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True,
                                   check=False)

@@ -92,12 +92,12 @@ def mean(values: Sequence[Fraction]) -> Fraction | None:
     return sum(values, Fraction(0)) / len(values) if values else None
 
 
-def sign_flip_p(differences: Sequence[Fraction], most_work: int = MOST_WORK_FOR_EXACT) -> Fraction:
+def sign_flip_p(differences: Sequence[Fraction], most_work: int | None = None) -> Fraction:
     """Two-sided p of "no difference on other such cases": each difference could have had the other sign.
 
     The share of all sign patterns whose sum is at least as far from 0; equal to an exhaustive paired
     permutation test, and with one trial a case to the exact sign test of McNemar. 1 where nothing differs.
-    Exact for suites up to about 1000 cases x 10 trials, beyond `most_work` it is `About`.
+    Exact for suites up to about 1000 cases x 10 trials, beyond `most_work` (MOST_WORK_FOR_EXACT) it is `About`.
     """
     changed = [value for value in differences if value]
     whole = on_lattice(changed, [1] * len(changed))
@@ -116,7 +116,7 @@ def fewest_differing(level: Fraction) -> int | None:
     return next(number for number in count(1) if Fraction(2, 2**number) < level) if level > 0 else None
 
 
-def label_permutation_p(pairs: Sequence[PairedCounts], most_work: int = MOST_WORK_FOR_EXACT) -> Fraction:
+def label_permutation_p(pairs: Sequence[PairedCounts], most_work: int | None = None) -> Fraction:
     """Two-sided p of "nothing changed in these same cases": in each, any trial could be of either side.
 
     Given how many trials of a case passed in all, those of the first side are hypergeometric; the statistic
@@ -296,7 +296,7 @@ def on_lattice(values: Sequence[Fraction], lengths: Sequence[int]) -> list[int]:
     return [value // divisor for value in whole]
 
 
-def two_sided_tail(terms: Sequence[Term], observed: int, most_work: int = MOST_WORK_FOR_EXACT) -> Fraction:
+def two_sided_tail(terms: Sequence[Term], observed: int, most_work: int | None = None) -> Fraction:
     """Probability that the sum lies at least as far from its mean as the observed one.
 
     Exact where that takes at most `most_work`, else `About`.
@@ -308,7 +308,7 @@ def two_sided_tail(terms: Sequence[Term], observed: int, most_work: int = MOST_W
     low, high = math.floor(mean - distance), math.ceil(mean + distance)
     slot_bits = sum((sum(term.weights) - 1).bit_length() for term in terms)
     work = slot_bits * sum(term.reach for term in terms) * sum(len(term.weights) for term in terms) // 2
-    if work <= most_work:
+    if work <= (MOST_WORK_FOR_EXACT if most_work is None else most_work):
         return _outside_exactly(terms, low, high)
     return About(min(Fraction(1), max(LEAST_ABOUT, Fraction(_outside_about(terms, mean - low, high - mean)))))
 
