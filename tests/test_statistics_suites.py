@@ -8,35 +8,11 @@ import time
 import unittest
 from fractions import Fraction
 from itertools import pairwise
-from typing import NamedTuple
 
 from benchkit.statistics.estimators import Counts, figure, pass_hat_k, shortened
 from benchkit.statistics.intervals import case_wilson
 from benchkit.statistics.suites import EVERY_K, Coverage, SuiteMetric, coverage, suite_metrics
 from tests.oracle import reference
-
-WORKED_SUITE = [Counts(3, 3, 0), Counts(3, 2, 1), Counts(3, 0, 1), Counts(3, 0, 0)]
-
-
-class WorkedRow(NamedTuple):
-    k: int
-    metric: str
-    worst: str
-    completed: str
-    completed_cases: int
-    best: str
-    low: float
-    high: float
-
-
-WORKED_TABLE = [
-    WorkedRow(1, "at", "5/12", "5/9", 3, "5/6", 0.110, 0.978),
-    WorkedRow(1, "hat", "5/12", "5/9", 3, "5/6", 0.110, 0.978),
-    WorkedRow(2, "at", "1/2", "1", 2, "1", 0.150, 1),
-    WorkedRow(2, "hat", "1/3", "2/3", 2, "2/3", 0.075, 0.925),
-    WorkedRow(3, "at", "1/2", "1", 2, "1", 0.150, 1),
-    WorkedRow(3, "hat", "1/4", "1/2", 2, "1/2", 0.046, 0.850),
-]
 
 
 def random_suite(seed: int, cases: int, trials: int, least_completed: int = 0) -> list[Counts]:
@@ -75,25 +51,6 @@ def by_definition(suite: list[Counts], k: int, at: bool) -> SuiteMetric:
         high=case_wilson(sum(best, Fraction(0)), len(suite)).high,
         se=math.sqrt(sum(known, Fraction(0))) / len(enough) if whole else None,
     )
-
-
-class WorkedSuite(unittest.TestCase):
-    def test_every_row_of_the_worked_table(self) -> None:
-        metrics = {row.k: row for row in suite_metrics(WORKED_SUITE)}
-        self.assertEqual(list(metrics), [1, 2, 3])
-        for row in WORKED_TABLE:
-            with self.subTest(k=row.k, metric=row.metric):
-                metric = metrics[row.k].at if row.metric == "at" else metrics[row.k].hat
-                self.assertEqual(metric.worst, Fraction(row.worst))
-                self.assertEqual(metric.completed, Fraction(row.completed))
-                self.assertEqual(metric.completed_cases, row.completed_cases)
-                self.assertEqual(metric.best, Fraction(row.best))
-                self.assertAlmostEqual(metric.low, row.low, delta=0.0005)
-                self.assertAlmostEqual(metric.high, row.high, delta=0.0005)
-
-    def test_its_coverage(self) -> None:
-        expected = Coverage(planned=12, completed=7, cases=4, cases_complete=2, cases_touched=3, k_max=0)
-        self.assertEqual(coverage(WORKED_SUITE), expected)
 
 
 class AgainstTheDefinition(unittest.TestCase):
