@@ -31,64 +31,49 @@ def rows_of(*records: RunRecord, names: Sequence[str] = ("worked", "other")) -> 
 
 
 class OneRowPerTrial(unittest.TestCase):
-    def setUp(self) -> None:
-        self.rows = rows_of(record(WORKED_SUITE))
-
-    def test_every_planned_trial_has_a_row_in_order(self) -> None:
-        self.assertEqual([(row["case"], row["trial"]) for row in self.rows],
+    def test_every_planned_trial_has_a_row_in_order_with_its_checks_and_figures(self) -> None:
+        rows = rows_of(record(WORKED_SUITE))
+        self.assertEqual([(row["case"], row["trial"]) for row in rows],
                          [(name, str(trial)) for name in WORKED_SUITE for trial in (1, 2, 3)])
-
-    def test_a_judged_trial_has_its_checks_and_figures(self) -> None:
-        expected = {
+        self.assertEqual(rows[5], {
             "run": "worked", "system": "toys:robot", "task": "Toy", "split": "development", "hardware": "test bench",
             "sessions": "1", "case": "B", "tags": "", "expected": '{"label":"bug"}', "trial": "3", "seed": "1003",
             "verdict": "fail", "check:parses": "true", "check:label": "false", "why": "label: expected bug, got spam",
             "error_type": "", "error_message": "", "attempts": "1", "retries": "0", "cold": "false",
             "latency_s": "0.3", "slept_s": "", "prompt_tokens": "100", "output_tokens": "10", "cached_tokens": "",
             "load_s": "0.01", "prompt_s": "0.1", "output_s": "0.5", "first_token_s": "0.2", "other_s": "0.0",
-            "finish": "stop", "output": "answer 3", "reasoning": "", "partial": ""}
-        self.assertEqual(self.rows[5], expected)
+            "finish": "stop", "output": "answer 3", "reasoning": "", "partial": ""})
+        # what did not run is empty and not zero
+        self.assertEqual(["incomplete", "NotRun", "0", "", "", "", "", "", ""], [rows[-1][title] for title in (
+            "verdict", "error_type", "attempts", "check:parses", "check:label", "latency_s", "prompt_tokens",
+            "output_s", "output")])
 
-    def test_a_trial_that_did_not_run_is_empty_and_not_zero(self) -> None:
-        row = self.rows[-1]
-        self.assertEqual([row["verdict"], row["error_type"], row["attempts"]], ["incomplete", "NotRun", "0"])
-        for title in ("check:parses", "check:label", "latency_s", "prompt_tokens", "output_s", "output"):
-            self.assertEqual(row[title], "", title)
-
-    def test_what_had_come_of_a_broken_reply_is_kept(self) -> None:
+    def test_what_one_run_brings_stands_in_its_rows(self) -> None:
         broken = changed(record({"A": "t"}), error=ErrorFacts("BrokenReply", "cut", "half an ans"), slept_s=9.5)
-        row = rows_of(broken)[0]
-        self.assertEqual([row["error_message"], row["partial"], row["slept_s"]], ["cut", "half an ans", "9.5"])
+        tagged = replace(record({"A": "+"}), cases=(case("A", ["hard", "short"], expected="yes"),))
+        there = record({"A": "+"}, sessions=[SESSION, replace(SESSION, hardware="a laptop"), SESSION])
+        called_so = changed(record({"A": "+"}), checks={"verdict": True})
+        for of, expected in (
+                (broken, {"error_message": "cut", "partial": "half an ans", "slept_s": "9.5"}),
+                (tagged, {"tags": "hard;short", "expected": "yes"}),
+                (there, {"hardware": "test bench, a laptop", "sessions": "3"}),
+                (called_so, {"verdict": "pass", "check:verdict": "true"})):
+            with self.subTest(expected=expected):
+                row = rows_of(of)[0]
+                self.assertEqual(expected, {title: row[title] for title in expected})
 
-    def test_tags_stand_in_one_field_and_a_text_that_is_expected_as_it_is(self) -> None:
-        of = replace(record({"A": "+"}), cases=(case("A", ["hard", "short"], expected="yes"),))
-        row = rows_of(of)[0]
-        self.assertEqual([row["tags"], row["expected"]], ["hard;short", "yes"])
-
-    def test_hardware_and_sessions_of_the_recording_stand_in_every_row(self) -> None:
-        rows = rows_of(record({"A": "++"}, sessions=[SESSION, replace(SESSION, hardware="a laptop"), SESSION]))
-        self.assertEqual({(row["hardware"], row["sessions"]) for row in rows}, {("test bench, a laptop", "3")})
-
-    def test_a_run_without_cases_has_titles_only(self) -> None:
-        self.assertEqual(text_of(record({})).count("\r\n"), 1)
-
-
-class SeveralRuns(unittest.TestCase):
-    def test_a_check_of_one_run_is_empty_in_the_others(self) -> None:
+    def test_a_check_of_one_run_is_empty_in_others_and_runs_of_one_name_are_told_apart(self) -> None:
         other = changed(record({"A": "+"}), checks={"short": True, "parses": True})
-        rows = rows_of(record({"A": "+"}), other)
-        self.assertEqual([row["check:label"] for row in rows], ["true", ""])
-        self.assertEqual([row["check:short"] for row in rows], ["", "true"])
+        rows = rows_of(record({"A": "+"}), other, names=("same", "same"))
+        self.assertEqual([("same (run 1)", "true", ""), ("same (run 2)", "", "true")],
+                         [(row["run"], row["check:label"], row["check:short"]) for row in rows])
         self.assertEqual(["check:parses", "check:label", "check:short"],
                          [title for title in rows[0] if title.startswith("check:")])
 
-    def test_runs_of_one_name_are_told_apart(self) -> None:
-        rows = rows_of(record({"A": "+"}), record({"A": "-"}), names=("same", "same"))
-        self.assertEqual([row["run"] for row in rows], ["same (run 1)", "same (run 2)"])
-
-    def test_a_check_that_is_called_as_a_column_is_not_taken_for_it(self) -> None:
-        row = rows_of(changed(record({"A": "+"}), checks={"verdict": True}))[0]
-        self.assertEqual([row["verdict"], row["check:verdict"]], ["pass", "true"])
+    def test_lines_end_in_crlf_and_a_run_without_cases_has_titles_only(self) -> None:
+        for of, count in ((record({}), 1), (record(WORKED_SUITE), 13)):
+            text = text_of(of)
+            self.assertEqual((count, count, text), (text.count("\r\n"), text.count("\n"), text_of(of)))
 
 
 class TextsOfStrangers(unittest.TestCase):
@@ -103,29 +88,15 @@ class TextsOfStrangers(unittest.TestCase):
                 self.assertEqual([passed["output"], passed["reasoning"], broken["error_message"], broken["partial"]],
                                  [kept] * 4)
 
-    def test_no_text_begins_as_a_formula_does(self) -> None:
+    def test_no_text_and_no_title_begins_as_a_formula_does(self) -> None:
         self.assertEqual(len(self.rows), 3 * len(HOSTILE))
         for row in self.rows:
+            self.assertEqual(9 + len(set(HOSTILE)) + 1 + len(COLUMNS), len(row))
             for title, value in row.items():
+                self.assertFalse(title.startswith(FORMULA), title)
                 if title not in FIGURES:
                     self.assertFalse(value.startswith(FORMULA), (title, ascii(value)))
-
-    def test_titles_made_of_check_names_are_harmless_too(self) -> None:
-        self.assertFalse([title for title in self.rows[0] if title.startswith(FORMULA)])
-
-    def test_every_row_has_as_many_fields_as_there_are_titles(self) -> None:
-        lines = list(csv.reader(io.StringIO(text_of(hostile_record()), newline=""), strict=True))
-        self.assertEqual({len(line) for line in lines}, {9 + len(set(HOSTILE)) + 1 + len(COLUMNS)})
-
-    def test_the_file_can_be_written(self) -> None:
         text_of(hostile_record()).encode("utf-8")
-
-
-class TheSameBytes(unittest.TestCase):
-    def test_reporting_twice_gives_equal_text_with_crlf_line_ends(self) -> None:
-        text = text_of(record(WORKED_SUITE))
-        self.assertEqual(text, text_of(record(WORKED_SUITE)))
-        self.assertEqual((text.count("\r\n"), text.count("\n")), (13, 13))
 
 
 if __name__ == "__main__":
