@@ -56,18 +56,17 @@ class WhatItWrites(CommandTest):
                                  (0, f"written: {self.outputs[flag]} ({FORMATS[flag].kind})\n"))
                 self.assertEqual(self.outputs[flag].read_bytes(), data)
 
-    def test_all_files_at_once_and_the_text_all_the_same(self) -> None:
+    def test_all_files_at_once_the_text_all_the_same_and_equal_bytes_when_asked_again(self) -> None:
         done = call(self.run_file, *self.flags())
         self.assertEqual((0, [f"written: {path} ({FORMATS[flag].kind})" for flag, path in self.outputs.items()]),
                          (done.code, done.stderr.splitlines()))
         self.assertEqual(done.stdout, call(self.run_file).stdout)
-        self.assertEqual(self.written().keys(), NAMES.keys())
-
-    def test_asking_again_gives_equal_bytes(self) -> None:
-        call(self.run_file, *self.flags())
         first = self.written()
+        self.assertEqual(first.keys(), NAMES.keys())
         self.assertEqual(call(self.run_file, *self.flags()).code, 0)
         self.assertEqual(self.written(), first)
+        for flag, data in first.items():
+            self.assertNotIn(self.folder.name.encode(), data, flag)
 
     def test_hostile_texts_go_through_every_format(self) -> None:
         hostile = hostile_record(STORABLE)
@@ -85,20 +84,11 @@ class WhatItWrites(CommandTest):
         self.assertTrue(text.startswith("## 2 runs: `worked`, `other`\n"))
         self.assertIn("not shown to be the same within 5.0 points", text)
 
-    def test_no_folder_stands_in_any_file(self) -> None:
-        call(self.run_file, *self.flags())
-        for flag, data in self.written().items():
-            self.assertNotIn(self.folder.name.encode(), data, flag)
-
-    def test_missing_folders_are_made(self) -> None:
-        path = self.folder / "site" / "today" / "report.md"
-        self.assertEqual(call(self.run_file, "--markdown", path).code, 0)
-        self.assertTrue(path.exists())
-
-    def test_an_empty_file_such_as_a_job_summary_is_filled(self) -> None:
+    def test_missing_folders_are_made_and_an_empty_file_such_as_a_job_summary_is_filled(self) -> None:
         self.outputs["--markdown"].touch()
-        self.assertEqual(call(self.run_file, "--markdown", self.outputs["--markdown"]).code, 0)
-        self.assertTrue(self.outputs["--markdown"].read_bytes().startswith(b"## `worked`"))
+        for path in (self.outputs["--markdown"], self.folder / "site" / "today" / "report.md"):
+            self.assertEqual(call(self.run_file, "--markdown", path).code, 0)
+            self.assertTrue(path.read_bytes().startswith(b"## `worked`"))
 
 
 class NamesOfAnotherKind(CommandTest):
@@ -166,17 +156,13 @@ class WhatIsNeverWrittenOver(CommandTest):
                         self.check_refused(call(self.run_file, flag, path), path.name, "not written over")
         self.assertEqual(self.written(), before)
 
-    def test_a_text_that_somebody_wrote(self) -> None:
+    def test_a_text_that_somebody_wrote_and_then_the_others_stay_unwritten(self) -> None:
         path = self.folder / "README.md"
         path.write_text("# My project\n", encoding="utf-8")
         self.check_refused(call(self.run_file, "--markdown", path), "README.md")
-
-    def test_a_refused_file_leaves_the_others_unwritten(self) -> None:
         self.outputs["--csv"].write_text("my,own,table\n", encoding="utf-8")
         self.check_refused(call(self.run_file, *self.flags()), "trials.csv")
         self.assertEqual(self.written().keys(), {"--csv"})
-
-    def test_a_folder_is_named(self) -> None:
         self.check_refused(call(self.run_file, "--junit", self.folder), "folder")
 
 
