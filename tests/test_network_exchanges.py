@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import time
 import unittest
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from benchkit.basics.clock import Clock, StopRequest
 from benchkit.basics.errors import KitError, TrialError
@@ -20,8 +20,7 @@ from tests.fake_openai import FakeOpenAI
 REQUEST = Request("a", 1, 1, 1001, ({"role": "user", "content": "hi"},), None, 0.0)
 
 
-@dataclass(frozen=True)
-class Whole:
+class Whole(NamedTuple):
     """A reply: how it begins, how it ended, and its tokens."""
 
     starts: str
@@ -30,8 +29,7 @@ class Whole:
     output_tokens: int | None = None
 
 
-@dataclass(frozen=True)
-class Error:
+class Error(NamedTuple):
     """An error: its type, words of its message, how its partial text begins, whether the run ends."""
 
     type: str
@@ -129,18 +127,16 @@ class RecordedExchanges(unittest.TestCase):
         for name, expected in CHATS.items():
             with self.subTest(name):
                 found = self.outcome(name, limit_s=0.5 if name == "head_root" else 5.0)
-                match expected:
-                    case Whole():
-                        assert isinstance(found, Reply), found
-                        usage = found.usage
-                        self.assertEqual(expected, Whole(found.output[:len(expected.starts)], found.finish,
-                                                         usage.prompt_tokens, usage.output_tokens))
-                        self.assertIsNotNone(found.latency_s)
-                    case Error():
-                        assert isinstance(found, TrialError), found
-                        partial = None if found.partial is None else found.partial[:len(expected.starts or "")]
-                        self.assertIn(expected.words, found.message)
-                        self.assertEqual(expected, Error(found.type, expected.words, partial, found.stops is not None))
+                if isinstance(expected, Whole):
+                    assert isinstance(found, Reply), found
+                    self.assertEqual(expected, Whole(found.output[:len(expected.starts)], found.finish,
+                                                     found.usage.prompt_tokens, found.usage.output_tokens))
+                    self.assertIsNotNone(found.latency_s)
+                else:
+                    assert isinstance(found, TrialError), found
+                    partial = found.partial and found.partial[:len(expected.starts or "")]
+                    self.assertIn(expected.words, found.message)
+                    self.assertEqual(expected, Error(found.type, expected.words, partial, found.stops is not None))
 
     def test_a_burst_on_a_short_queue_gives_three_replies_and_three_that_were_busy(self) -> None:
         found = [self.outcome(BURST, number, limit_s=0.4) for number in range(6)]
