@@ -12,7 +12,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
 
-from benchkit import VERSION, cli
+from benchkit import cli
 from benchkit.basics.errors import EnvironmentFailure, Interrupted, Unusable
 from tests.commands import HANGS_S, ROOT
 
@@ -156,9 +156,6 @@ class Flags(unittest.TestCase):
                 self.assertEqual((2, ""), (code, stdout))
                 self.assertRegex(stderr, r"\Ax\.py: [ -~]* \(python3 x\.py --help lists the flags\)\n\Z")
                 self.assertIn(line, stderr)
-
-    def test_the_version_is_that_of_the_kit(self) -> None:
-        self.assertEqual((0, f"x.py {VERSION}\n", ""), self.parsed("--version"))
 
     def test_whole_numbers_begin_at_one(self) -> None:
         self.assertEqual([1, 10, 999999999, 7], [cli.whole_number(text) for text in ("1", "10", "999999999", "007")])

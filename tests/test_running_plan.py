@@ -203,15 +203,5 @@ class WhatFits(unittest.TestCase):
         self.assertEqual(["mail-2 2"], cells(work_left(log, plan_line(changed="mail-2"), NO_CHANGES, ALL)))
 
 
-class Naming(unittest.TestCase):
-    def test_a_case_that_the_plan_does_not_hold_is_refused_with_those_it_has(self) -> None:
-        planning.check_selection(plan_line(), Selection(case="mail-1"))
-        planning.check_selection(plan_line(), ALL)
-        with self.assertRaises(Unusable) as caught:
-            planning.check_selection(plan_line(), Selection(case="nobody\x1b"))
-        self.assertEqual("--case nobody\\x1b: the split development has no such case; it has cases mail-1, mail-2, "
-                         "mail-3", str(caught.exception))
-
-
 if __name__ == "__main__":
     unittest.main()

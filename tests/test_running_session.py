@@ -13,9 +13,9 @@ from benchkit.basics.clock import Budget, Clock, StopRequest
 from benchkit.basics.command import Command
 from benchkit.basics.errors import BrokenOff, EnvironmentFailure, Interrupted, KitError, TrialError, Unusable
 from benchkit.basics.values import Cell, Reply, Request
-from benchkit.running.plan import RemainingWork, Selection
+from benchkit.running.plan import Selection
 from benchkit.running.progress import Verdicts
-from benchkit.running.session import dry_run_of, record, record_live
+from benchkit.running.session import record, record_live
 from benchkit.running.workload import Ended, RunConfig, RunContext, Workload, log_at, workload_of
 from benchkit.systems.system import Loaded
 from benchkit.tasks.task import load_task
@@ -134,12 +134,6 @@ class GoingOn(Recording):
                 self.assertEqual(Ended(None), self.record(order(self.log, robot, **more)))
                 self.assertEqual(([], before), (robot.calls, self.log.read_bytes()))
 
-    def test_more_trials_and_new_cases_grow_the_plan(self) -> None:
-        self.record(order(self.log, Robot()))
-        self.asks("0 1, 0 2, 0 3, a 3, b 3", Robot(), cases=("0", "a", "b"), trials=3)
-        self.assertEqual(ONCE + " session plan loaded 01 02 03 a3 b3 stop", kinds(self.log))
-        self.assertEqual([case for case, _ in lines_of(self.log)[10]["cases"]], ["0", "a", "b"])
-
     def test_a_run_that_was_killed_before_its_plan_is_begun_anew(self) -> None:
         self.record(order(self.log, Robot()))
         self.log.write_bytes(self.log.read_bytes().splitlines(keepends=True)[0])
@@ -196,44 +190,16 @@ class Choosing(Recording):
         ended = self.record(order(self.log, Robot(), selection=Selection(limit=1, retry_errors=True)))
         self.assertEqual(Ended("selection", again=(1, 0)), ended)
 
-    def test_what_is_ahead_is_told_without_asking_anybody(self) -> None:
-        robot = Robot()
-        self.assertEqual(RemainingWork(4, 0, 4, "a, trial 1"), dry_run_of(order(self.log, robot), None))
-        self.assertEqual(RemainingWork(4, 0, 1, "b, trial 1"),
-                         dry_run_of(order(self.log, robot, selection=Selection(limit=1, case="b")), None))
-        self.record(order(self.log, Robot(), selection=Selection(limit=3)))
-        self.assertEqual(RemainingWork(4, 3, 1, "b, trial 2"), dry_run_of(order(self.log, robot), self.found()))
-        self.assertEqual([], robot.calls)
-
 
 class WhatChanged(Recording):
     def setUp(self) -> None:
         super().setUp()
         self.record(order(self.log, Robot()))
 
-    def test_a_changed_prompt_is_refused_by_name_before_anybody_is_asked(self) -> None:
-        robot = Robot()
-        words = self.refused(order(self.log, robot, asked={"b": "B?"}))
-        self.assertIn("the prompt or schema of case b changed since it was recorded", words)
-        self.assertIn("python3 bench.py --quiet --changed rerun", words)
-        self.assertEqual([], robot.calls)
-
-    def test_a_setting_that_is_known_without_a_server_is_refused_without_one(self) -> None:
-        robot = Robot(now={"model": "toy", "digest": "d1", "heat": 0.0})
-        self.assertIn("heat: 1.0 -> 0.0", self.refused(order(self.log, robot)))
-        with self.assertRaisesRegex(Unusable, "heat"):
-            dry_run_of(order(self.log, robot), self.found())
-        self.assertEqual([], robot.calls)
-
     def test_a_setting_that_only_the_server_knows_is_refused_once_it_is_asked(self) -> None:
         robot = Robot(now={"model": "toy", "digest": "d2", "heat": 1.0})
         self.assertIn('digest: "d1" -> "d2"', self.refused(order(self.log, robot, trials=3)))
         self.assertEqual(["open", "close"], robot.calls)
-
-    def test_a_changed_prompt_is_run_again_when_that_is_wished(self) -> None:
-        self.asks("b 1 again 2, b 2 again 2", Robot(), asked={"b": "B?"}, rerun_changed=True)
-        self.assertEqual(ONCE + " session plan loaded b1 b2 stop", kinds(self.log))
-        self.assertEqual(Ended(None), self.record(order(self.log, Robot(), asked={"b": "B?"})))
 
     def test_changed_settings_are_run_again_when_that_is_wished(self) -> None:
         self.asks("a 1 again 2, b 1 again 2, a 2 again 2, b 2 again 2",
@@ -244,25 +210,10 @@ class WhatChanged(Recording):
         self.record(order(self.log, Robot(), asked={"b": "B?"}, rerun_changed=True, selection=Selection(limit=1)))
         self.asks("b 2 again 2", Robot(), asked={"b": "B?"})
 
-    def test_a_case_that_is_gone_a_lower_number_of_trials_another_system_are_refused(self) -> None:
-        for wanted, words in (
-            (order(self.log, Robot(), cases=("a",)), "case b of its plan is not in the cases any more"),
-            (order(self.log, Robot(), trials=1), "it plans 2 trials, and 1 is fewer"),
-            (replace(order(self.log, Robot()), systems={"toys:doll": Robot()}), "recorded with --system toys:robot"),
-            (order(self.log, Robot(), split="test"), "recorded with --split development"),
-        ):
-            with self.subTest(words=words):
-                self.assertIn(words, self.refused(wanted))
-
 
 class WhenItEnds(Recording):
     def last(self) -> str:
         return str(lines_of(self.log)[-1].get("reason"))
-
-    def test_a_budget_that_is_over_runs_one_trial_and_says_so(self) -> None:
-        self.assertEqual(Ended("budget"), self.record(order(self.log, Robot(), budget=Budget(0.0, 1e-9))))
-        self.assertEqual("session plan system loaded a1 stop", kinds(self.log))
-        self.assertEqual("budget", self.last())
 
     def test_a_signal_writes_the_stop_line_and_drops_the_trial_under_way(self) -> None:
         with self.assertRaises(Interrupted):
