@@ -38,20 +38,20 @@ LOOK, LONG_LOOK, ANSWER = '{"buy":"look"}', '{"buy":"long look"}', "it is red"
 ROBOT = "toys:robot"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ToyTool:
     name: str
     says: str
     price: float
-    kinds: tuple[str, ...] = ()
-    services: tuple[str, ...] = ()
+    kinds: Sequence[str] = ()
+    services: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ToyTurn:
     kind: str
     tool: str | None = None
-    observations: tuple[Mapping[str, JSON], ...] = ()
+    observations: Sequence[Mapping[str, JSON]] = ()
     cost: float = 0.0
     grounded: bool = False
     error: str | None = None

@@ -9,7 +9,7 @@ for a conversation, be it a baseline (the batch gate) or a model whose every wor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import cast
 
 from benchkit.basics.errors import Unusable
@@ -128,7 +128,7 @@ def game_of(pack: Pack, case: Case, rules: GameRules) -> Game:
     tools = _json(place, "tools", lambda: [
         {"name": tool.name, "says": tool.says, "price": tool.price, "kinds": list(tool.kinds),
          "services": list(tool.services)} for tool in market.tools(case)])
-    opening = PromptState(payload, prompt.schema, cast("list[JSON]", tools), prices.to_wire())
+    opening = PromptState(payload, prompt.schema, cast("list[JSON]", tools), asdict(prices))
     return Game(case, rules.geometry, opening, replace(prompt, ask=opening.ask(prompt.messages)), prices.budget,
                 prices.steps, market, place)
 

@@ -187,7 +187,7 @@ def dataset_parts(job: Job, pack: Pack) -> dict[str, JSON]:
         "name": pack.name, "version": pack.version, "geometry": job.geometry,
         "batch_gate": asdict(job.batch_gate), "count": job.asks.count, **asdict(job.asks)}
     if job.geometry == "gated" and pack.market is not None:
-        parts["prices"] = pack.market.prices.limited(job.limits.budget, job.limits.steps).to_wire()
+        parts["prices"] = asdict(pack.market.prices.limited(job.limits.budget, job.limits.steps))
     return parts
 
 

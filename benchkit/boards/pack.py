@@ -47,33 +47,22 @@ class Step:
 class Tool(Protocol):
     """One item of the menu. `services` are those it may be asked for; empty: it takes none."""
 
-    @property
-    def name(self) -> str: ...  # noqa: D102 - the field's name says it
-    @property
-    def says(self) -> str: ...  # noqa: D102
-    @property
-    def price(self) -> float: ...  # noqa: D102
-    @property
-    def kinds(self) -> Sequence[str]: ...  # noqa: D102
-    @property
-    def services(self) -> Sequence[str]: ...  # noqa: D102
+    name: str
+    says: str
+    price: float
+    kinds: Sequence[str]
+    services: Sequence[str]
 
 
 class Turn(Protocol):
     """What one message of a solver amounts to; `kind` is answer, bought, refused or unreadable."""
 
-    @property
-    def kind(self) -> str: ...  # noqa: D102
-    @property
-    def tool(self) -> str | None: ...  # noqa: D102
-    @property
-    def observations(self) -> Sequence[Mapping[str, JSON]]: ...  # noqa: D102
-    @property
-    def cost(self) -> float: ...  # noqa: D102
-    @property
-    def grounded(self) -> bool: ...  # noqa: D102
-    @property
-    def error(self) -> str | None: ...  # noqa: D102
+    kind: str
+    tool: str | None
+    observations: Sequence[Mapping[str, JSON]]
+    cost: float
+    grounded: bool
+    error: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +78,6 @@ class PriceList:
         """The same with the limits of a job, where it has them."""
         return replace(self, budget=self.budget if budget is None else budget,
                        steps=self.steps if steps is None else steps)
-
-    def to_wire(self) -> dict[str, JSON]:
-        """The list as JSON, for digests and batch.json."""
-        return {"unit": self.unit, "budget": self.budget, "steps": self.steps, "prices": dict(self.prices)}
 
 
 @dataclass(frozen=True, slots=True)
