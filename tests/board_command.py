@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -23,7 +24,7 @@ from benchkit.basics.json_text import close_line
 # a test puts the modules back that were there before it: those of the kit are loaded once, and not in every test
 from benchkit.boards import stories  # noqa: F401
 from tests.boards_packs import JUDGES, PACK, PackTest, put_pack
-from tests.commands import Told
+from tests.commands import PYTHON, ROOT, Told
 
 ROBOTS = '''\
 import os
@@ -151,6 +152,15 @@ class BoardCommand(PackTest):
             except SystemExit as left:
                 code = int(str(left.code))
         return Told(code, stdout.getvalue(), stderr.getvalue())
+
+    def process(self, *words: str) -> subprocess.Popen[str]:
+        """`python3 board.py ...` as a process of its own, which ends with the test at the latest."""
+        kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+        process = subprocess.Popen(
+            [*PYTHON, str(ROOT / "board.py"), *words], cwd=self.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, env={**kept, "PYTHONDONTWRITEBYTECODE": "1"})
+        self.addCleanup(process.kill)
+        return process
 
     def well(self, command: str, code: int = 0) -> str:
         """What a command prints that ends with this exit code."""

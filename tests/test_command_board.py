@@ -139,18 +139,16 @@ class Offered(BoardCommand):
     def ask(self, *words: str) -> str:
         """What board.py of another folder prints, its exit code being 0."""
         # a process of its own: it names commands by what it was called
-        return subprocess.run([*PYTHON, str(ROOT / "board.py"), *words], cwd=self.home, capture_output=True, text=True,
-                              check=True, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}).stdout
+        process = self.process(*words)
+        told, errors = process.communicate()
+        self.assertEqual(0, process.returncode, errors)
+        return told
 
 
 class Stopped(BoardCommand):
-    def start(self, calls: int) -> subprocess.Popen[bytes]:
+    def start(self, calls: int) -> subprocess.Popen[str]:
         """A run as a process, which has asked the slow robot so often by now."""
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-        process = subprocess.Popen(
-            [*PYTHON, str(ROOT / "board.py"), *RUN.split()], cwd=self.home, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, env={**environment, "PYTHONDONTWRITEBYTECODE": "1"})
-        self.addCleanup(process.kill)
+        process = self.process(*RUN.split())
         end = time.monotonic() + HANGS_S
         while self.calls()["slow"] < calls:
             self.assertLess(time.monotonic(), end, "it does not begin")
@@ -174,8 +172,8 @@ class Stopped(BoardCommand):
         process.send_signal(signal.SIGTERM)
         _, stderr = process.communicate()
         self.assertEqual(143, process.returncode)
-        self.assertIn("board.py: stopped by SIGTERM; what ended before is in runs/tiny/", stderr.decode())
-        self.assertIn(f"board.py {RUN}\n", stderr.decode())
+        self.assertIn("board.py: stopped by SIGTERM; what ended before is in runs/tiny/", stderr)
+        self.assertIn(f"board.py {RUN}\n", stderr)
         self.assertEqual("interrupted", self.lines("responses.jsonl")[-1]["reason"])
         self.says(RUN, " 0 of 12 planned cells left")
 

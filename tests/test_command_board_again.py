@@ -1,13 +1,11 @@
 """Cells of a board that are asked again: errors on request, and what was lost to a damaged line."""
 from __future__ import annotations
 
-import subprocess
 import unittest
 
 from benchkit.recordings.recording import recording_of
 from benchkit.trial_log.reader import read_log
 from tests.board_command import GATE, BoardCommand
-from tests.commands import PYTHON, ROOT
 
 RUN = "run jobs/tiny.toml"
 REPORT = "report jobs/tiny.toml"
@@ -273,15 +271,11 @@ class GoingOn(BoardCommand):
 
 
 class Processes(BoardCommand):
-    def start(self) -> subprocess.Popen[str]:
-        return subprocess.Popen([*PYTHON, str(ROOT / "board.py"), *RUN.split()], cwd=self.home,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
     def test_three_runs_that_start_at_once_make_one_batch(self) -> None:
         self.job(systems='["robots:slow", "baselines:even"]')
         # in a process of its own a pack works without an init file in the folder of packs, though the kit has one, too
         (self.home / "packs" / "__init__.py").unlink()
-        started = [self.start() for _ in range(3)]
+        started = [self.process(*RUN.split()) for _ in range(3)]
         told = [(*one.communicate(), one.returncode) for one in started]
         self.assertEqual(1, len(self.batches()), told)
         # who came too late to record says so, and nobody asked anything twice

@@ -4,7 +4,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 import time
 import unittest
 from collections import Counter
@@ -25,7 +24,7 @@ from benchkit.running.workload import RunContext
 from benchkit.trial_log.merging import Merged, merge_logs
 from benchkit.trial_log.writer import LogWriter
 from tests.board_command import BoardCommand
-from tests.commands import HANGS_S, PYTHON, ROOT
+from tests.commands import HANGS_S, ROOT
 
 STAMP = "20261130T120000Z"
 RUN = "run jobs/tiny.toml"
@@ -35,12 +34,6 @@ REPORT = "report jobs/tiny.toml"
 def run_context_at_noon(_options: object) -> RunContext:
     """Clocks that stand still: what is left to differ is who ran what, and in how many sessions."""
     return RunContext(cli.folders(), 0.0, cli.say, None, Clock(lambda: 0.0, lambda: 1796040000.0), StopRequest())
-
-
-def typed(command: str) -> subprocess.Popen[bytes]:
-    """`python3 board.py ...`, typed in a process of its own."""
-    return subprocess.Popen([*PYTHON, str(ROOT / "board.py"), *command.split()], stdout=subprocess.DEVNULL,
-                            stderr=subprocess.PIPE, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
 
 
 class Shards(BoardCommand):
@@ -273,7 +266,7 @@ class CutOff(Shards):
 
     def test_a_shard_that_was_killed_goes_on_and_all_make_one_whole_batch(self) -> None:
         self.job(systems='["robots:slow"]', trials="1")
-        process = typed(f"{RUN} --shard 1/2")
+        process = self.process(*RUN.split(), "--shard", "1/2")
         end, logs = time.monotonic() + HANGS_S, "tiny/*/responses.shard-1-of-2.jsonl"
         while not any(b'"kind":"trial"' in path.read_bytes() for path in Path("runs").glob(logs)):
             self.assertLess(time.monotonic(), end)
@@ -362,7 +355,7 @@ class MergedWhileOneRecords(Shards):
 
 class Beginning(Shards):
     def test_shards_that_start_at_once_begin_one_batch(self) -> None:
-        processes = [typed(f"{RUN} --shard {index}/2") for index in (1, 2)]
+        processes = [self.process(*RUN.split(), "--shard", f"{index}/2") for index in (1, 2)]
         told = [process.communicate(timeout=HANGS_S)[1] for process in processes]
         self.assertEqual([0] * 2, [process.returncode for process in processes], told)
         self.assertEqual(1, len(self.batches()))
