@@ -1,10 +1,7 @@
-"""A question as a game: the solver writes messages, and each but the last may buy it something to see.
+"""A question as a game: the solver writes messages, and each but the last may buy it something to see. Pure.
 
-A step asks: messages so far and schema, and in `gated` also what is for sale. In `single` that is the ask of any
-task; in `gated` a changed payload, menu or price is another question, even where no prompt shows it.
-
-`single` is the game of one message. The game is pure: whoever plays hands in a function that gives the next message
-for a conversation, be it a baseline (the batch gate) or a model whose every word is logged (playing.py).
+Whoever plays hands in a function that gives the next message for a conversation, be it a baseline (the batch gate) or
+a model whose every word is logged (playing.py). `single` is the game of one message.
 """
 from __future__ import annotations
 
@@ -39,7 +36,11 @@ class PromptState:
         return [self.payload, self.schema, self.tools, self.prices]
 
     def ask(self, messages: Sequence[Message]) -> str:
-        """What is asked with these messages, whoever answers: 16 hex digits."""
+        """What is asked with these messages, whoever answers: 16 hex digits.
+
+        In `single` that is the ask of any task; in `gated` a changed payload, menu or price is another question, even
+        where no prompt shows it.
+        """
         if self.tools is None:
             return ask_of(messages, self.schema)
         return short_digest({"messages": messages, "schema": self.schema, "payload": self.payload,

@@ -1,9 +1,7 @@
-"""From a job to all that its questions need: the pack it names, or its task and cases as one; and what a batch of it
-must agree with to be gone on with: the questions, and how answers are scored.
+"""From a job to its pack (the one it names, or its task and cases as one), and what a batch of it must agree with.
 
-Each check of a task is a track of 0 or 1, or a hard gate where the job says so; its questions are asked in `single`
-only, and the payload is the prompt. Changed questions make cells that do not compare. A changed scoring judges the
-same answers otherwise: `recompute` mends it without a model.
+Changed questions make cells that do not compare. A changed scoring judges the same answers otherwise: `recompute`
+mends it without a model.
 """
 from __future__ import annotations
 
@@ -53,7 +51,8 @@ def _cases_of(job: Job, asks: FromTask) -> tuple[Case, ...]:
 
 
 def pack_of_task(task: Task, cases: Sequence[Case], gates: Sequence[str] = ()) -> Pack:
-    """The pack that a task over these cases amounts to; `gates` are the checks that are hard gates.
+    """The pack that a task over these cases amounts to, for `single` only: the payload is the prompt, and each check a
+    track of 0 or 1, or a hard gate where it is one of `gates`.
 
     Raises Unusable for a gate that is no check, and where every check is a gate.
     """

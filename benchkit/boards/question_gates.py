@@ -19,7 +19,7 @@ from benchkit.basics.texts import are, as_given, count_of, percent, shown_line
 from benchkit.basics.values import JSON, Case, Message
 from benchkit.boards.game import Game, GameRules, game_of, observations_in, play, step_of
 from benchkit.boards.job import BatchGate
-from benchkit.boards.pack import Pack, PackBaseline, Step, Tool, Turn
+from benchkit.boards.pack import Pack, PackBaseline, Step, Turn
 from benchkit.boards.scores import Scores, UnjudgedError, scores_of
 from benchkit.statistics.estimators import figure
 from benchkit.statistics.intervals import headline
@@ -144,25 +144,24 @@ def _sold_in(game: Game) -> Iterator[tuple[str, Turn, Sequence[str]]]:
 
 
 def _items(game: Game, steps: Sequence[Step]) -> Iterator[tuple[str, str, float]]:
-    """(item in words, the message that buys it, its price) of all that is on the menu."""
-    for tool in game.for_sale.tools(game.case):
+    """(item in words, the message that buys it, its price) of all that is on the menu.
+
+    A message that buys is what the pack says, or else one of the usual forms.
+    """
+    market = game.for_sale
+    for tool in market.tools(game.case):
         for service in tool.services or (None,):
-            item = tool.name if service is None else f"{tool.name} of {service}"
-            said = next((said for said in _messages(game, tool, service)
+            item, words = (tool.name, tool.name) if service is None else (
+                f"{tool.name} of {service}", f"{tool.name} {service}")
+            call = {"buy": tool.name} | ({} if service is None else {"service": service})
+            forms = (canonical(call), words, f"buy {words}") if market.purchase is None else (
+                market.purchase(tool, service),)
+            said = next((said for said in forms
                          if game.turn(said, steps, game.budget).kind not in ("unreadable", "answer")), None)
             if said is None:
                 raise Unusable(f"{game.place}: no message that is known buys {shown_line(item, 80)}, so it cannot be "
                                "looked at for the truth; give the pack a function purchase(tool, service) that says it")
             yield item, said, tool.price
-
-
-def _messages(game: Game, tool: Tool, service: str | None) -> tuple[str, ...]:
-    """What a solver may say to buy it: what the pack says, or else the usual forms."""
-    if game.for_sale.purchase is not None:
-        return (game.for_sale.purchase(tool, service),)
-    words = tool.name if service is None else f"{tool.name} {service}"
-    call = {"buy": tool.name} if service is None else {"buy": tool.name, "service": service}
-    return canonical(call), words, f"buy {words}"
 
 
 def _of(pack: Pack, case: Case, what: str) -> AbstractContextManager[None]:
