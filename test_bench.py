@@ -1,4 +1,4 @@
-"""The river, through its commands and without a model: cases -> log -> recording -> run record -> report."""
+"""The workflow, through its commands and without a model: cases -> log -> recording -> run record -> report."""
 from __future__ import annotations
 
 import json

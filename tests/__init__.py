@@ -1,4 +1,4 @@
-"""The tests. All together they run side by side, a module on a core at a time (side_by_side.py), and they keep their
+"""The tests. All together they run side by side, a module in a process at a time (side_by_side.py), and they keep their
 temporary folders in memory, where there is a place for that.
 
 Many of them record hundreds of trials, and each trial waits for the disk. What a real disk does is shown by the

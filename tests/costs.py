@@ -17,11 +17,11 @@ def tell():
     lines = open("/proc/self/status").read().splitlines()
     peak = next(line.split()[1] for line in lines if line.startswith("VmHWM"))
     open(sys.argv[0] + ".cost", "w").write(f"{time.process_time()} {int(peak) * 1024}")
-own, door, *flags = sys.argv[1:]
-sys.argv = [door, *flags]
+own, command, *flags = sys.argv[1:]
+sys.argv = [command, *flags]
 atexit.register(lambda: (sys.argv.__setitem__(0, own), tell()))
-sys.path.insert(0, door.rpartition("/")[0])
-runpy.run_path(door, run_name="__main__")
+sys.path.insert(0, command.rpartition("/")[0])
+runpy.run_path(command, run_name="__main__")
 """
 MB = 1_000_000
 

@@ -46,11 +46,13 @@ class SideBySide(unittest.TestSuite):
         workers = min(self._workers, len(units))
         gc.freeze()  # what is loaded stays: no worker has to look through it for garbage
         with ProcessPoolExecutor(workers, get_context("fork"), _UNITS.extend, (units,)) as pool:
-            for future in as_completed([pool.submit(_run, number) for number in range(len(units))]):
-                _tell(result, future.result())
-                if result.shouldStop:
-                    pool.shutdown(cancel_futures=True)
-                    break
+            try:
+                for future in as_completed([pool.submit(_run, number) for number in range(len(units))]):
+                    _tell(result, future.result())
+                    if result.shouldStop:
+                        break
+            finally:
+                pool.shutdown(cancel_futures=True)
         return result
 
 

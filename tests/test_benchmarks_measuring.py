@@ -74,8 +74,8 @@ class Words(unittest.TestCase):
         self.assertTrue(re.match(r"\d{4}-\d\d-\d\d, ", measuring.machine_line()))
 
     def test_a_table_has_its_first_column_to_the_left_and_figures_to_the_right(self) -> None:
-        self.assertEqual("  door      ratio\n  a.py       1.20\n  bench.py    1.3", measuring.table(
-            ["door", "ratio"], [["a.py", "1.20"], ["bench.py", "1.3"]]))
+        self.assertEqual("  command   ratio\n  a.py       1.20\n  bench.py    1.3", measuring.table(
+            ["command", "ratio"], [["a.py", "1.20"], ["bench.py", "1.3"]]))
 
 
 if __name__ == "__main__":
