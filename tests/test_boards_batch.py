@@ -67,11 +67,6 @@ class MakingBatches(BatchTest):
             thread.join()
         self.assertEqual(8, len(set(folders)))
 
-    def test_a_batch_whose_questions_are_not_worth_asking_begins_blocked(self) -> None:
-        found = self.start(job=replace(JOB, batch_gate=BatchGate(9, 1.0, 1.0)))
-        self.assertEqual(BLOCKED, found.batch.status)
-        self.assertIn("fewer than least_questions = 9", found.batch.figures.blocked[0])
-
     def test_a_place_where_no_folder_can_be_made_is_one_line(self) -> None:
         with mock.patch.object(Path, "mkdir", side_effect=OSError(30, "Read-only file system")), \
                 self.assertRaisesRegex(EnvironmentFailure, "Read-only file system"):

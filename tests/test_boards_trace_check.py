@@ -291,12 +291,6 @@ class NoViolations(InAFolder):
         self.batch.run({ROBOT: Robot()})
         self.assert_found(2)
 
-    def test_systems_added_in_stages_share_the_trace(self) -> None:
-        self.batch.run({ROBOT: Robot()})
-        self.batch.run()
-        self.batch.run({ROBOT: Robot(), "toys:other": Robot(temperature=0.5)}, trials=2)
-        self.assert_found(4 + 2 + 4)
-
     def test_a_signal_in_a_step_leaves_an_abandoned_segment(self) -> None:
         with self.assertRaises(Interrupted):
             self.batch.run({ROBOT: Robot([LOOK, ANSWER, LOOK, Interrupted(signal.SIGINT)])})
