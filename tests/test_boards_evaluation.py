@@ -102,10 +102,16 @@ class Rows(Judged):
         told = f"track seen raised KeyError: 'no such colour' (test_boards_evaluation.py, line {line})"
         self.assertEqual((RowError("CheckError", told), {}), (row.error, row.capabilities))
 
-        for value in (1.5, -0.1, float("nan"), None, "1", True):
-            with self.subTest(value):
-                error = self.rows(pack_of(replace(SPENT, judge=gives(value))))["toy-1"].error
-                self.assertEqual("CheckError", error.type if error else None)
+        for track, value, words in (
+            (SPENT, 1.5, "track spent gave 1.5, not a number from 0 to 1"), (SPENT, -0.1, "track spent gave -0.1, not"),
+            (SPENT, float("nan"), "track spent gave float"), (SPENT, None, "gave NoneType"), (SPENT, "1", "gave str"),
+            (SPENT, True, "gave bool"), (HONEST, 1, "track honest gave int, not whether it held"),
+        ):
+            with self.subTest(words):
+                error = self.rows(pack_of(replace(track, judge=gives(value)), SEEN))["toy-1"].error
+                assert error is not None
+                self.assertEqual("CheckError", error.type)
+                self.assertIn(words, error.message)
 
     def test_cells_that_did_not_run_have_a_row_too_in_the_order_of_the_plan(self) -> None:
         self.run_robot(ANSWER, limit=1, trials=2)

@@ -13,8 +13,8 @@ from benchkit.basics.values import Case
 from benchkit.boards import job_pack
 from benchkit.boards.job import BatchGate, FromPack, FromTask, Job, JobLimits
 from benchkit.boards.job_pack import Dataset, Scoring, dataset_parts, pack_of_task, scoring_of
-from benchkit.boards.pack import Pack, PriceList, Step, Track, cache_folder, folder_sha256, load_pack
-from benchkit.boards.scores import UnjudgedError, scores_of, value_of
+from benchkit.boards.pack import Pack, PriceList, Step, cache_folder, folder_sha256, load_pack
+from benchkit.boards.scores import scores_of
 from benchkit.tasks.task import Task, in_split, load_task, read_cases
 from tests.boards_packs import JUDGES, PACK, WORDS, PackTest, put_pack
 
@@ -142,29 +142,6 @@ class JudgingAnAnswer(PackTest):
         scores = scores_of(self.tiny().tracks, self.CASE, "even", [Step(None), Step("damn")])
         self.assertEqual(({"right": 1.0, "short": 1.0}, {"polite": False}), (scores.capabilities, scores.gates))
         self.assertEqual((1, False), (scores.capability, scores.held))
-
-    def test_a_judge_that_gives_something_else_is_named(self) -> None:
-        for kind, given, words in (
-            ("capability", 1.5, "gave 1.5, not a number from 0 to 1"),
-            ("capability", float("nan"), "gave float"),
-            ("capability", True, "gave bool"),
-            ("capability", None, "gave NoneType"),
-            ("gate", 1, "gave int, not whether it held"),
-        ):
-            track = Track("odd", kind, "x", "y", lambda case, answer, steps, given=given: given,  # type: ignore
-                          "0" * 64)
-            with self.subTest(given=given), self.assertRaises(UnjudgedError) as caught:
-                value_of(track, self.CASE, "", ())
-            self.assertIn(f"track odd {words}", str(caught.exception))
-
-    def test_a_judge_that_raises_is_named_with_its_message_file_and_line(self) -> None:
-        def judge(case: Case, answer: str, steps: object) -> float:
-            raise KeyError(answer)
-        line = judge.__code__.co_firstlineno + 1
-        track = Track("odd", "capability", "x", "y", judge, "0" * 64)
-        with self.assertRaises(UnjudgedError) as caught:
-            value_of(track, self.CASE, "red", ())
-        self.assertEqual(f"track odd raised KeyError: 'red' (test_boards_pack.py, line {line})", str(caught.exception))
 
 
 class ATaskAsAPack(unittest.TestCase):

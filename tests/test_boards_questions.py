@@ -253,9 +253,9 @@ class RealQuestions(PackTest):
     def test_the_example_pack_passes_its_gates_in_both_geometries(self) -> None:
         pack = load_pack("early_warning", [ROOT])
         for geometry in ("single", "gated"):
-            asked = Job("x", FromPack("early_warning", 12, 7), ("baselines:silent",), geometry)
+            asked = Job("x", FromPack("early_warning", 6, 7), ("baselines:silent",), geometry)
             figures = make_questions(asked, pack).figures
-            self.assertEqual((12, 12, ()), (figures.made, figures.kept, figures.blocked))
+            self.assertEqual((6, 6, ()), (figures.made, figures.kept, figures.blocked))
 
     def test_a_task_gives_its_first_cases_in_single(self) -> None:
         cases = in_split(read_cases(ROOT / "cases.json"), "development")
