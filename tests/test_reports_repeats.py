@@ -23,7 +23,7 @@ def repeat_of(base: RunRecord, candidate: RunRecord) -> Repeat:
 
 def cells(repeat: Repeat) -> dict[str, tuple[int, int, int, int]]:
     """By warmth: outputs compared and equal, verdicts compared and equal."""
-    return {one.warmth: (one.outputs.compared, one.outputs.equal, one.verdicts.compared, one.verdicts.equal)
+    return {one.warmth: (one.compared, one.equal, one.verdicts_compared, one.verdicts_equal)
             for one in repeat.repetitions}
 
 

@@ -263,11 +263,11 @@ class Speed(unittest.TestCase):
         untimed = tally(changed(record({"A": "+"}), timings=None).results, []).speed.tokens
         self.assertIsNone(untimed.output_per_second)
 
-    def test_loading_is_shown_apart_and_reloads_are_counted(self) -> None:
+    def test_trials_that_waited_for_the_model_to_load_again_are_counted(self) -> None:
         run = changed(record({"A": "+++"}), timings=Timings(load_s=0.004))
         results = (replace(run.results[0], timings=Timings(load_s=7.25)), *run.results[1:])
-        loading = tally(results, [SESSION, replace(SESSION, load_s=None)]).speed.loading
-        self.assertEqual((loading.sessions, loading.reloads, loading.longest_reload_s), ((1.5, None), 1, 7.25))
+        speed = tally(results).speed
+        self.assertEqual((speed.reloads, speed.longest_reload_s), (1, 7.25))
 
     def test_attempts_are_counted_over_started_trials(self) -> None:
         results = [replace(result("A", 1, "+"), attempts=3, retries=2), result("A", 2, "-"), result("A", 3, "n")]

@@ -136,20 +136,14 @@ WARMTHS = ("warm", "cold", "cold on one side only")
 
 
 @dataclass(frozen=True, slots=True)
-class EqualCount:
-    """How many were compared, and how many of them are equal."""
-
-    compared: int
-    equal: int
-
-
-@dataclass(frozen=True, slots=True)
 class Repetition:
     """The trials of one of WARMTHS with an output on both sides: equal ones, and equal verdicts where both have one."""
 
     warmth: str
-    outputs: EqualCount
-    verdicts: EqualCount
+    compared: int
+    equal: int
+    verdicts_compared: int
+    verdicts_equal: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,14 +238,16 @@ class _RepeatCount:
 
     def repeat(self, p: Fraction, is_one_log: bool) -> Repeat:
         """What was counted; `p` is that of the within-case permutation of labels."""
-        found = [Repetition(warmth, *(EqualCount(counts[warmth, True] + counts[warmth, False], counts[warmth, True])
-                                      for counts in (self._outputs, self._verdicts))) for warmth in WARMTHS]
+        outputs, verdicts = self._outputs, self._verdicts
+        found = [Repetition(warmth, outputs[warmth, True] + outputs[warmth, False], outputs[warmth, True],
+                            verdicts[warmth, True] + verdicts[warmth, False], verdicts[warmth, True])
+                 for warmth in WARMTHS]
         parting = None
         if self._apart is not None:
             trial, _, left, right = self._apart
             at = None if left.output is None or right.output is None else parting_index(left.output, right.output)
             parting = FirstDifferenceFacts(TrialOf(trial, left.case), _warmth(left, right), left, right, at)
-        return Repeat(p, is_one_log, tuple(one for one in found if one.outputs.compared), error_pairs(self._errors),
+        return Repeat(p, is_one_log, tuple(one for one in found if one.compared), error_pairs(self._errors),
                       self._one_sided["base"], self._one_sided["candidate"],
                       mean_share(self._self_base), mean_share(self._self_candidate), parting)
 

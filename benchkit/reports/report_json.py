@@ -127,8 +127,8 @@ def _repeat_fields(repeat: Repeat) -> dict[str, JSON]:
     errors, parting, p = repeat.errors, repeat.parting, {"p": repeat.p}
     return {
         **_figures(p), **_about(p),
-        "outputs": {one.warmth: {"compared": one.outputs.compared, "equal": one.outputs.equal,
-                                 "verdicts_compared": one.verdicts.compared, "verdicts_equal": one.verdicts.equal}
+        "outputs": {one.warmth: {"compared": one.compared, "equal": one.equal,
+                                 "verdicts_compared": one.verdicts_compared, "verdicts_equal": one.verdicts_equal}
                     for one in repeat.repetitions},
         **({"errors": {"both": errors.both, "same_type": errors.same_type, "only_base": errors.only_first,
                        "only_candidate": errors.only_second}} if errors.counted else {}),

@@ -108,15 +108,6 @@ class LatencyRatio:
 
 
 @dataclass(frozen=True, slots=True)
-class Loading:
-    """Seconds each session took to load the model (None: unknown), and trials that waited for it to load again."""
-
-    sessions: tuple[float | None, ...]
-    reloads: int
-    longest_reload_s: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class TokenSummary:
     """Tokens over the `trials` that tell those of their output; output tokens per second as a ratio of sums.
 
@@ -143,11 +134,12 @@ class Attempts:
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """All that was measured in seconds and tokens."""
+    """All that was measured in seconds and tokens; `reloads` are trials that waited for the model to load again."""
 
     warm: LatencyColumn
     cold: LatencyColumn
-    loading: Loading
+    reloads: int
+    longest_reload_s: float | None
     tokens: TokenSummary
     attempts: Attempts
 
@@ -157,7 +149,6 @@ class SpeedCount:
 
     def __init__(self, sessions: Sequence[SessionFacts]) -> None:
         self._latency, self._tokens = LatencyCount(sessions), TokenCount()
-        self._loads = tuple(session.load_s for session in sessions)
         self._cells = self._repeated = self._most = self._retries = 0
 
     def take(self, result: Result) -> None:
@@ -172,8 +163,8 @@ class SpeedCount:
     def speed(self) -> Speed:
         """What they measured."""
         latency = self._latency
-        return Speed(*latency.columns(), Loading(self._loads, latency.reloads, latency.longest_reload_s),
-                     self._tokens.tokens(), Attempts(self._cells, self._repeated, self._most, self._retries))
+        return Speed(*latency.columns(), latency.reloads, latency.longest_reload_s, self._tokens.tokens(),
+                     Attempts(self._cells, self._repeated, self._most, self._retries))
 
 
 class LatencyCount:

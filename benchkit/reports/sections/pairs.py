@@ -217,8 +217,8 @@ def _repeat(repeat: Repeat) -> Iterator[Fact]:
         f"{'one recording' if repeat.is_one_log else 'two recordings'}; did anything change in these same cases? p "
         f"{probability(repeat.p)}, permuting the labels within each case")
     for one in repeat.repetitions:
-        yield "outputs", (f"{one.warmth}: {share(one.outputs.equal, one.outputs.compared)} equal, and "
-                          f"{share(one.verdicts.equal, one.verdicts.compared)} verdicts")
+        yield "outputs", (f"{one.warmth}: {share(one.equal, one.compared)} equal, and "
+                          f"{share(one.verdicts_equal, one.verdicts_compared)} verdicts")
     if not repeat.repetitions:
         yield "outputs", "no trial gave one on both sides"
     yield from (("errors", text) for text in repeat.errors.texts("the base", "the candidate"))

@@ -273,7 +273,7 @@ def speed_blocks(run: RunReport) -> Iterator[doc.Block]:
 
 
 def _facts(run: RunReport) -> Iterator[tuple[str, doc.Spans]]:
-    tokens, loading, attempts = run.speed.tokens, run.speed.loading, run.speed.attempts
+    tokens, attempts = run.speed.tokens, run.speed.attempts
     for name, column in (("Latency, warm", run.speed.warm), ("Latency, cold", run.speed.cold)):
         if column.n:
             found = dict(zip(PERCENTS, column.percentiles, strict=True)).get(50)
@@ -284,13 +284,13 @@ def _facts(run: RunReport) -> Iterator[tuple[str, doc.Spans]]:
     where = measured_on(run.record.sessions)
     if where and (run.speed.warm.n or run.speed.cold.n):
         yield "Measured on", doc.Code(where, 400)
-    loads = [load for load in loading.sessions if load is not None]
+    loads = [session.load_s for session in run.record.sessions if session.load_s is not None]
     if any(loads):
         took = seconds(loads[0]) if len(loads) == 1 else f"{seconds(min(loads))} to {seconds(max(loads))}"
         yield "Loading", f"the model took {took} s to load"
-    if loading.reloads:
-        yield "Loading again", (f"{count_of(loading.reloads, 'trial')} waited for the model, up to "
-                                f"{seconds(loading.longest_reload_s)} s")
+    if run.speed.reloads:
+        yield "Loading again", (f"{count_of(run.speed.reloads, 'trial')} waited for the model, up to "
+                                f"{seconds(run.speed.longest_reload_s)} s")
     cached = "" if tokens.cached is None else f"; {tokens.cached:,} of those in from the cache"
     yield "Tokens", (tokens_told(tokens) + cached if tokens.trials else
                      f"no trial of {run.coverage.planned:,} says how many tokens it took")
