@@ -1,13 +1,17 @@
-"""One case: pass@k, pass^k, disagreement, variance, state and flakes, against the reference and brute force."""
+"""One case, agreement of outputs and the rounding of figures, against the reference and brute force."""
 
 from __future__ import annotations
 
+import json
 import math
 import unittest
+from collections import Counter
+from decimal import ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
-from benchkit.statistics.estimators import Counts, State, disagreement, looks_stable_share, pass_hat_k, state
+from benchkit.statistics import estimators
+from benchkit.statistics.estimators import Counts, State, disagreement, equal_pairs_share, pass_hat_k, state
 from benchkit.statistics.suites import SuiteMetric, suite_metrics
 from tests.oracle import everything, reference
 
@@ -19,7 +23,7 @@ CHECKED = {
     *("sign_flip_permutation", "sign_test_mcnemar", "within_case_label_permutation"),  # in paired
     *("holm", "ranking"),  # in ranking
     "quantile",  # in percentiles
-    "digests",  # in agreement
+    "digests",
 }
 FOREIGN = {
     "about",  # the versions of the sources
@@ -126,18 +130,11 @@ class CountsOfACase(unittest.TestCase):
 
     def test_states(self) -> None:
         table = [
-            (Counts(3, 3, 0), State.STABLE_PASS),
-            (Counts(3, 0, 3), State.STABLE_FAIL),
-            (Counts(2, 2, 0), State.STABLE_PASS),
-            (Counts(3, 2, 1), State.FLAKY),
-            (Counts(9, 1, 1), State.FLAKY),
-            (Counts(3, 2, 0), State.POSSIBLY_FLAKY),
-            (Counts(3, 0, 1), State.POSSIBLY_FLAKY),
-            (Counts(1, 1, 0), State.ONE_TRIAL),
-            (Counts(1, 0, 1), State.ONE_TRIAL),
-            (Counts(3, 0, 0), State.NO_DATA),
-            (Counts(1, 0, 0), State.NO_DATA),
-        ]
+            (Counts(3, 3, 0), State.STABLE_PASS), (Counts(3, 0, 3), State.STABLE_FAIL),
+            (Counts(2, 2, 0), State.STABLE_PASS), (Counts(3, 2, 1), State.FLAKY), (Counts(9, 1, 1), State.FLAKY),
+            (Counts(3, 2, 0), State.POSSIBLY_FLAKY), (Counts(3, 0, 1), State.POSSIBLY_FLAKY),
+            (Counts(1, 1, 0), State.ONE_TRIAL), (Counts(1, 0, 1), State.ONE_TRIAL), (Counts(3, 0, 0), State.NO_DATA),
+            (Counts(1, 0, 0), State.NO_DATA)]
         for counts, expected in table:
             with self.subTest(counts=counts):
                 self.assertEqual(state(counts), expected)
@@ -146,10 +143,8 @@ class CountsOfACase(unittest.TestCase):
         for planned in range(1, 6):
             for passed, failed in ((p, f) for p in range(planned + 1) for f in range(planned + 1 - p)):
                 counts = Counts(planned, passed, failed)
-                endings = [
-                    state(Counts(planned, passed + more, planned - passed - more))
-                    for more in range(counts.incomplete + 1)
-                ]
+                endings = [state(Counts(planned, passed + more, planned - passed - more))
+                           for more in range(counts.incomplete + 1)]
                 if state(counts) in (State.STABLE_PASS, State.STABLE_FAIL, State.FLAKY, State.ONE_TRIAL):
                     self.assertEqual(set(endings), {state(counts)})
                 elif state(counts) == State.POSSIBLY_FLAKY:
@@ -167,10 +162,75 @@ class Flakes(unittest.TestCase):
         for row in reference("flakiness")["trials_to_see_both_95"]:
             with self.subTest(q=row["q"]):
                 rate = Fraction(str(row["q"]))
-                self.assertLessEqual(looks_stable_share(row["n"], rate), Fraction(1, 20))
-                self.assertGreater(looks_stable_share(row["n"] - 1, rate), Fraction(1, 20))
+                self.assertLessEqual(estimators.looks_stable_share(row["n"], rate), Fraction(1, 20))
+                self.assertGreater(estimators.looks_stable_share(row["n"] - 1, rate), Fraction(1, 20))
 
     def test_a_flake_of_one_in_ten_looks_stable_in_over_a_third_of_runs_of_ten(self) -> None:
-        share = looks_stable_share(10, Fraction(1, 10))
+        share = estimators.looks_stable_share(10, Fraction(1, 10))
         self.assertEqual(share, Fraction(9**10 + 1, 10**10))
-        self.assertEqual(looks_stable_share(1, Fraction(1, 10)), 1)
+        self.assertEqual(estimators.looks_stable_share(1, Fraction(1, 10)), 1)
+
+
+class InsideACase(unittest.TestCase):
+    def test_every_reference_row_of_equal_pairs(self) -> None:
+        for row in reference("digests")["collision"]:
+            outputs = [kind for kind, count in enumerate(row["counts"]) for _ in range(count)]
+            with self.subTest(counts=row["counts"]):
+                self.assertEqual(equal_pairs_share(outputs), Fraction(row["value"]))
+
+    def test_it_is_the_share_of_pairs_that_are_equal(self) -> None:
+        for outputs in product("abc", repeat=4):
+            pairs = list(combinations(outputs, 2))
+            self.assertEqual(equal_pairs_share(outputs), Fraction(sum(a == b for a, b in pairs), len(pairs)))
+        self.assertEqual(equal_pairs_share(Counter("aab")), equal_pairs_share("aab"))
+        self.assertEqual((None, None), (equal_pairs_share([]), equal_pairs_share(["a"])))
+
+    def test_a_recording_agrees_with_itself_as_its_cases_do_on_average(self) -> None:
+        for cases, share in (([["a", "a"], ["a", "b"], ["a"], []], Fraction(1, 2)), ([["a"], []], None)):
+            self.assertEqual(estimators.mean_share(map(equal_pairs_share, cases)), share)
+
+    def test_a_mean_is_over_the_shares_that_there_are(self) -> None:
+        self.assertEqual(estimators.mean_share([Fraction(1), None, Fraction(1, 2)]), Fraction(3, 4))
+        self.assertIsNone(estimators.mean_share([None]))
+
+
+class BetweenRecordings(unittest.TestCase):
+    def test_every_reference_row_of_where_texts_part(self) -> None:
+        for row in reference("digests")["first_divergence"]:
+            with self.subTest(row=row):
+                self.assertEqual(estimators.parting_index(row["a"], row["b"]), row["i"])
+                self.assertEqual(estimators.parting_index(row["b"], row["a"]), row["i"])
+
+    def test_a_share_is_of_what_could_be_compared_and_none_of_nothing(self) -> None:
+        self.assertEqual(Fraction(1, 3), estimators.Agreement(compared=3, equal=1, first_difference=("c1", 2)).share)
+        self.assertIsNone(estimators.Agreement(0, 0, None).share)
+
+
+class Figures(unittest.TestCase):
+    def test_ties_go_to_the_even_digit(self) -> None:
+        for value, expected in ((Fraction(0), 0.0), (Fraction(15, 10**7), 0.000002), (Fraction(25, 10**7), 0.000002),
+                                (Fraction(-25, 10**7), -0.000002), (Fraction(2, 3), 0.666667), (Fraction(1), 1.0)):
+            with self.subTest(value=value):
+                self.assertEqual(estimators.figure(value), expected)
+
+    def test_a_fraction_is_rounded_exactly_and_not_as_the_nearest_float(self) -> None:
+        for numerator in range(0, 4000, 7):
+            value = Fraction(numerator, 1999)
+            quotient = Decimal(numerator) / Decimal(1999)
+            self.assertEqual(estimators.figure(value), float(quotient.quantize(Decimal("1e-6"), ROUND_HALF_EVEN)))
+        just_above_a_tie = Fraction(5, 10**7) + Fraction(1, 10**40)
+        self.assertEqual(estimators.figure(just_above_a_tie), 0.000001)
+
+    def test_floats_and_nothing_pass_through(self) -> None:
+        self.assertEqual(estimators.figure(0.1234565), 0.123456)  # the float lies just below the tie
+        self.assertIsNone(estimators.figure(None))
+
+    def test_it_prints_at_most_six_digits_in_json(self) -> None:
+        for numerator in range(200):
+            printed = json.dumps(estimators.figure(Fraction(numerator, 199)))
+            self.assertLessEqual(len(printed.partition(".")[2]), 6)
+
+    def test_what_is_no_number_is_no_figure(self) -> None:
+        for value in (float("nan"), float("inf")):
+            with self.assertRaises((ValueError, OverflowError)):
+                estimators.figure(value)

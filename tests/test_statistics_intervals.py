@@ -28,6 +28,13 @@ def fractions(values: list[str]) -> list[Fraction]:
     return [Fraction(value) for value in values]
 
 
+def coverage(intervals: list[Interval], rate: float) -> float:
+    """How often the interval of so many passes holds the true rate; one for each number of passes."""
+    trials = len(intervals) - 1
+    return math.fsum(math.comb(trials, passed) * rate**passed * (1 - rate) ** (trials - passed)
+                     for passed, interval in enumerate(intervals) if interval.low <= rate <= interval.high)
+
+
 class IntervalTest(unittest.TestCase):
     def assert_close(self, interval: Interval, expected: list[float], delta: float = 1e-12) -> None:
         self.assertAlmostEqual(interval.low, expected[0], delta=delta)
@@ -68,11 +75,9 @@ class Wilson(IntervalTest):
             self.assertEqual(wilson(0, trials).low, 0.0)
             self.assertEqual(wilson(trials, trials).high, 1.0)
 
-    def test_without_a_trial_nothing_is_known(self) -> None:
-        self.assertEqual(wilson(0, 0), Interval(0.0, 1.0))
-
-    def test_more_successes_than_trials_are_refused(self) -> None:
+    def test_without_a_trial_nothing_is_known_and_more_successes_than_trials_are_refused(self) -> None:
         for function in (wilson, clopper_pearson, anytime):
+            self.assertEqual(function(0, 0), Interval(0.0, 1.0))
             for successes, trials in ((4, 3), (-1, 3)):
                 with self.assertRaises(ValueError):
                     function(successes, trials)
@@ -92,14 +97,7 @@ class CaseWilson(IntervalTest):
 
     def test_at_five_cases_it_covers_as_promised_on_average_and_never_falls_far_below(self) -> None:
         intervals = [case_wilson(passed, 5) for passed in range(6)]
-        covered = [
-            math.fsum(
-                math.comb(5, passed) * rate**passed * (1 - rate) ** (5 - passed)
-                for passed, interval in enumerate(intervals)
-                if interval.low <= rate <= interval.high
-            )
-            for rate in (permille / 1000 for permille in range(1, 1000))
-        ]
+        covered = [coverage(intervals, permille / 1000) for permille in range(1, 1000)]
         self.assertGreaterEqual(math.fsum(covered) / len(covered), 0.95)
         self.assertGreaterEqual(min(covered), 0.83)
 
@@ -118,21 +116,12 @@ class ClopperPearson(IntervalTest):
 
     def test_it_covers_at_least_as_often_as_it_says(self) -> None:
         for trials, percent in product((1, 4, 9), range(1, 100, 7)):
-            rate = percent / 100
             intervals = [clopper_pearson(passed, trials) for passed in range(trials + 1)]
-            covered = math.fsum(
-                math.comb(trials, passed) * rate**passed * (1 - rate) ** (trials - passed)
-                for passed, interval in enumerate(intervals)
-                if interval.low <= rate <= interval.high
-            )
-            self.assertGreaterEqual(covered, 0.95)
+            self.assertGreaterEqual(coverage(intervals, percent / 100), 0.95)
 
     def test_a_million_trials_are_no_trouble(self) -> None:
         interval = clopper_pearson(999_000, 1_000_000)
         self.assertTrue(0.9989 < interval.low < 0.999 < interval.high < 0.9991)
-
-    def test_without_a_trial_nothing_is_known(self) -> None:
-        self.assertEqual(clopper_pearson(0, 0), Interval(0.0, 1.0))
 
 
 class BinomialTail(unittest.TestCase):
@@ -148,9 +137,7 @@ class BinomialTail(unittest.TestCase):
     def test_it_is_the_exact_sum_of_terms(self) -> None:
         rate = Fraction(3, 10)
         for trials, successes in product((1, 5, 30), range(32)):
-            terms = (
-                math.comb(trials, i) * rate**i * (1 - rate) ** (trials - i) for i in range(successes, trials + 1)
-            )
+            terms = (math.comb(trials, i) * rate**i * (1 - rate) ** (trials - i) for i in range(successes, trials + 1))
             expected = float(sum(terms, Fraction(0)))
             self.assertTrue(math.isclose(upper_tail(trials, successes, 0.3), expected, rel_tol=1e-12))
 
@@ -176,17 +163,11 @@ class Anytime(IntervalTest):
                 reached[passed + 1] = reached.get(passed + 1, Fraction(0)) + weight * rate
                 reached[passed] = reached.get(passed, Fraction(0)) + weight * (1 - rate)
             intervals = {passed: anytime(passed, trials) for passed in reached}
-            alive = {
-                passed: weight
-                for passed, weight in reached.items()
-                if intervals[passed].low <= rate <= intervals[passed].high
-            }
+            alive = {passed: weight for passed, weight in reached.items()
+                     if intervals[passed].low <= rate <= intervals[passed].high}
         missed = 1 - sum(alive.values(), Fraction(0))
         self.assertLessEqual(missed, Fraction(1, 20))
         self.assertGreater(missed, 0)
-
-    def test_without_a_trial_nothing_is_known(self) -> None:
-        self.assertEqual(anytime(0, 0), Interval(0.0, 1.0))
 
 
 class PairedPlusTwo(IntervalTest):
@@ -225,14 +206,10 @@ class HeadlineOfABoard(IntervalTest):
     def test_over_cases_it_covers_also_where_all_answers_to_a_question_break_a_gate_together(self) -> None:
         # exact: how many of the cases break it is binomial; an interval over answers covers .71 to .93
         for cases, breaks in ((12, .2), (24, .1), (24, .3)):
-            covers = 0.0
-            for broken in range(cases + 1):
-                failures = [Fraction(1)] * broken + [Fraction(0)] * (cases - broken)
-                ends = headline_over_cases([Fraction(1)] * cases, failures).interval
-                if ends.low <= 1 - breaks <= ends.high:
-                    covers += math.comb(cases, broken) * breaks ** broken * (1 - breaks) ** (cases - broken)
+            intervals = [headline_over_cases([Fraction(1)] * cases, [Fraction(number >= held) for number in range(
+                cases)]).interval for held in range(cases + 1)]
             with self.subTest(cases=cases, breaks=breaks):
-                self.assertGreaterEqual(covers, 0.95)
+                self.assertGreaterEqual(coverage(intervals, 1 - breaks), 0.95)
 
     def test_a_gate_nobody_tried_leaves_the_low_end_open(self) -> None:
         result = headline([Fraction(1)], gate_failed=0, gate_trials=0)

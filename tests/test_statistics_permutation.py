@@ -39,10 +39,8 @@ def fractions(values: Sequence[str]) -> list[Fraction]:
 
 
 def whole_pair(first_trials: int, first_passed: int, second_trials: int, second_passed: int) -> PairedCounts:
-    return PairedCounts(
-        Counts(first_trials, first_passed, first_trials - first_passed),
-        Counts(second_trials, second_passed, second_trials - second_passed),
-    )
+    return PairedCounts(Counts(first_trials, first_passed, first_trials - first_passed),
+                        Counts(second_trials, second_passed, second_trials - second_passed))
 
 
 def every_sign_pattern(differences: Sequence[Fraction]) -> Fraction:
@@ -60,9 +58,7 @@ def every_relabelling(pairs: Sequence[PairedCounts]) -> Fraction:
         outcomes += [1] * pair.second.passed + [0] * pair.second.failed
         for chosen in combinations(range(len(outcomes)), pair.first.completed):
             passed = sum(outcomes[i] for i in chosen)
-            yield Fraction(passed, pair.first.completed) - Fraction(
-                sum(outcomes) - passed, pair.second.completed
-            )
+            yield Fraction(passed, pair.first.completed) - Fraction(sum(outcomes) - passed, pair.second.completed)
 
     observed = abs(sum((pair.difference for pair in pairs), Fraction(0)))
     sums = [abs(sum(values, Fraction(0))) for values in product(*(list(of_case(pair)) for pair in pairs))]
@@ -224,10 +220,7 @@ class SumsAbout(unittest.TestCase):
 
 class IncompleteTrials(unittest.TestCase):
     def test_the_bounds_are_the_worst_of_one_against_the_best_of_the_other(self) -> None:
-        pairs = [
-            PairedCounts(Counts(4, 2, 1), Counts(4, 1, 1)),
-            PairedCounts(Counts(4, 4, 0), Counts(4, 0, 4)),
-        ]
+        pairs = [PairedCounts(Counts(4, 2, 1), Counts(4, 1, 1)), PairedCounts(Counts(4, 4, 0), Counts(4, 0, 4))]
         self.assertEqual(difference_bounds(pairs), Interval((0.5 - 0.75 + 1) / 2, (0.75 - 0.25 + 1) / 2))
         self.assertIsNone(difference_bounds([]))
 
@@ -235,25 +228,17 @@ class IncompleteTrials(unittest.TestCase):
         pair = PairedCounts(Counts(3, 1, 1), Counts(3, 0, 1))
         bounds = difference_bounds([pair])
         assert bounds is not None
-        ends = [
-            Fraction(1 + first, 3) - Fraction(second, 3) for first, second in product(range(2), range(3))
-        ]
+        ends = [Fraction(1 + first, 3) - Fraction(second, 3) for first, second in product(range(2), range(3))]
         self.assertEqual((bounds.low, bounds.high), (float(min(ends)), float(max(ends))))
 
     def test_a_winner_is_robust_only_if_both_ends_have_one_sign(self) -> None:
-        table = [
-            (Interval(0.1, 0.4), 1), (Interval(-0.4, -0.1), -1), (Interval(-0.1, 0.4), 0), (Interval(0.0, 0.4), 0),
-            (Interval(-0.4, 0.0), 0), (None, 0),
-        ]
-        for bounds, winner in table:
+        for bounds, winner in ((Interval(0.1, 0.4), 1), (Interval(-0.4, -0.1), -1), (Interval(-0.1, 0.4), 0),
+                               (Interval(0.0, 0.4), 0), (Interval(-0.4, 0.0), 0), (None, 0)):
             with self.subTest(bounds=bounds):
                 self.assertEqual(robust_winner(bounds), winner)
 
     def test_differences_are_of_completed_trials_and_of_cases_both_sides_have(self) -> None:
-        pairs = [
-            PairedCounts(Counts(4, 2, 1), Counts(4, 1, 1)),
-            PairedCounts(Counts(4, 4, 0), Counts(4, 0, 0)),
-        ]
+        pairs = [PairedCounts(Counts(4, 2, 1), Counts(4, 1, 1)), PairedCounts(Counts(4, 4, 0), Counts(4, 0, 0))]
         self.assertEqual(pass_rate_differences(pairs), [Fraction(1, 6)])
         self.assertEqual(mean([Fraction(1, 6), Fraction(1, 3)]), Fraction(1, 4))
         self.assertIsNone(mean([]))
