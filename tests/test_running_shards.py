@@ -2,11 +2,10 @@
 from __future__ import annotations
 
 import unittest
-from collections import Counter
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.values import Shard
-from benchkit.running.plan import Selection, cells_of, remaining_work, work_left
+from benchkit.running.plan import Selection, remaining_work, work_left
 from benchkit.running.shards import better_number, mark_of, shard_of
 from tests.test_running_plan import NO_CHANGES, cells
 from tests.trial_logs import plan_line
@@ -114,18 +113,6 @@ class FromAJobArray(unittest.TestCase):
 
 
 class ItsCells(unittest.TestCase):
-    PLAN = plan_line(("a", "b", "c", "d"), trials=3, systems=("x:one", "x:two"))
-
-    def test_every_cell_is_in_exactly_one_shard_and_shards_are_balanced(self) -> None:
-        for of in (1, 2, 3, 5, 24, 30):
-            parts = [list(cells_of(self.PLAN, Shard(index, of))) for index in range(1, of + 1)]
-            self.assertEqual(Counter(cells_of(self.PLAN)), Counter(cell for part in parts for cell in part))
-            self.assertLessEqual(max(map(len, parts)) - min(map(len, parts)), 1)
-
-    def test_the_number_of_a_cell_is_its_place_in_the_order_of_running(self) -> None:
-        every = list(cells_of(self.PLAN))
-        self.assertEqual([every[1], every[4], every[7]], list(cells_of(self.PLAN, Shard(2, 3)))[:3])
-
     def test_what_is_left_and_what_is_planned_are_those_of_the_shard(self) -> None:
         plan, selection = plan_line(("a", "b", "c"), trials=2), Selection(shard=Shard(2, 4))
         self.assertEqual(["b 1", "c 2"], cells(work_left(None, plan, NO_CHANGES, selection)))
