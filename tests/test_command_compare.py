@@ -164,22 +164,17 @@ class TheAnswer(Comparing):
         told = self.compare({"steady": "++", "shaky": "++"}, {"steady": "++", "shaky": "+-"})
         self.assertEqual(0, told.code)
         self.assertIn("shaky", told.stdout.split("\n  Regressions: ")[1].splitlines()[2])
-        self.assertIn("  cases        0 lost, 0 won, 8 tied\n", self.compare(BETTER, BETTER).stdout)
 
 
 class WhatCannotBeCompared(Comparing):
-    def test_each_reason_is_exit_2_and_one_line(self) -> None:
+    def test_a_reason_is_exit_2_and_one_line_and_nothing_is_written(self) -> None:
         base = record(BETTER)
         for candidate, words in (
                 (record({"else": "++"}), "they have no case in common (8 cases and 1)"),
-                (with_case(base, 3, input="else"), "the input differs in 1 of 8 common cases (case-3)"),
-                (with_case(base, 3, expected="else"), "what is expected differs in 1 of 8 common cases (case-3)"),
-                (with_case(base, 3, ask="f" * 16), "what is asked (messages or schema) differs"),
-                (replace(base, judge=replace(base.judge, version="2")), "judged by Toy 1"),
-                (replace(base, judge=replace(base.judge, name="Tay")), "and by Tay 1"),
-                (replace(base, judge=replace(base.judge, task_sha256="f" * 64)), "(source ffffffffffff)")):
-            with self.subTest(words=words):
-                self.refused(self.compare(base, candidate), "base.json and candidate.json cannot be compared:", words)
+                (with_case(base, 3, input="else"), "the input differs in 1 of 8 common cases (case-3)")):
+            self.refused(self.compare(base, candidate, "--out", "gate.json"),
+                         "base.json and candidate.json cannot be compared:", words)
+            self.assertFalse((self.folder / "gate.json").exists())
 
     def test_the_way_on_is_told_once_whatever_differs(self) -> None:
         base, judge = record(BETTER), "judge both again: python3 harness.py run --task toy_task --split development"
@@ -224,19 +219,13 @@ class TheFile(Comparing):
         report = json.loads((self.folder / "report.json").read_bytes())
         self.assertEqual(report["comparisons"], [gate["comparison"]])
 
-    def test_it_may_be_written_again_and_another_file_is_not_written_over(self) -> None:
-        for _ in range(2):
-            self.assertEqual(0, self.compare(BETTER, BETTER, "--out", "gate.json").code)
+    def test_another_file_is_not_written_over(self) -> None:
         self.write("precious", BETTER)
         before = (self.folder / "precious.json").read_bytes()
         self.refused(self.compare(BETTER, BETTER, "--out", "precious.json"), "precious.json")
         self.assertEqual(before, (self.folder / "precious.json").read_bytes())
 
-    def test_nothing_is_written_where_nothing_can_be_compared(self) -> None:
-        self.refused(self.compare(BETTER, {"else": "+"}, "--out", "gate.json"))
-        self.assertFalse((self.folder / "gate.json").exists())
-
-    def test_equal_inputs_give_equal_bytes(self) -> None:
+    def test_it_may_be_written_again_with_equal_bytes(self) -> None:
         self.compare(BETTER, WORSE, "--out", "gate.json")
         before = (self.folder / "gate.json").read_bytes()
         cli(self.folder, "harness.py", "compare", "base.json", "candidate.json", "--out", "gate.json",
@@ -251,7 +240,7 @@ class TheFile(Comparing):
 
 class TheHelp(Comparing):
     def test_it_names_every_flag_and_default(self) -> None:
-        told = cli(self.folder, "harness.py", "compare", "--help")
+        told = typed_in(self.folder, "harness.py", "compare", "--help")
         self.assertEqual((0, ""), (told.code, told.stderr))
         for word in ("BASE", "CANDIDATE", "--alpha", "0.05", "--max-drop", "--allow-incomplete", "--strict", "--out"):
             self.assertIn(word, told.stdout)

@@ -1,13 +1,14 @@
-"""Counts of texts in bounded memory: exact for some ten thousand different ones, the frequent ones of more."""
+"""Texts of tasks: counted in bounded memory, and what was expected on one line."""
 from __future__ import annotations
 
 import unittest
 from collections import Counter
 from unittest.mock import patch
 
-from benchkit.basics.values import ErrorFacts
+from benchkit.basics.values import JSON, ErrorFacts
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.failures import MANY_REASONS, MOST_KEPT, Frequent
+from benchkit.reports.outputs import expected_line
 from benchkit.reports.run_report import report_of
 from tests.page_runs import every_format
 from tests.reports_samples import record, with_results
@@ -70,6 +71,21 @@ class WhatIsSaid(unittest.TestCase):
         run = with_results(record({"A": "u" * 100}), lambda one: {"error": ErrorFacts("ServerError", str(one.trial))})
         (found,) = report_of(run, "x").unjudged
         self.assertEqual((found.type, found.count), ("ServerError", 100))
+
+
+class WhatWasExpected(unittest.TestCase):
+    def test_fields_stand_by_name_other_values_as_they_are_and_nothing_is_nothing(self) -> None:
+        table: tuple[tuple[JSON, str], ...] = (
+            ({"label": "bug", "urgent": True, "level": None}, "label: bug, urgent: true, level: null"),
+            ("outage", "outage"), (["a", 1], '["a", 1]'), ({"a": {"b": "ü"}}, '{"a": {"b": "ü"}}'), (0, "0"),
+            ({}, ""), (None, ""))
+        for expected, line in table:
+            with self.subTest(expected=expected):
+                self.assertEqual(line, expected_line(expected))
+
+    def test_a_long_or_hostile_one_is_cut_and_stays_a_line(self) -> None:
+        self.assertEqual("text: one\\ntwo\\x1b...", expected_line({"text": "one\ntwo\x1b[2J" + "x" * 300}, 21))
+        self.assertEqual(200, len(expected_line("x" * 300)))
 
 
 if __name__ == "__main__":
