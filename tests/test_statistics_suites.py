@@ -9,7 +9,7 @@ import unittest
 from fractions import Fraction
 from itertools import pairwise
 
-from benchkit.statistics.estimators import Counts, figure, pass_hat_k, shortened
+from benchkit.statistics.estimators import Counts, figure, shortened
 from benchkit.statistics.intervals import case_wilson
 from benchkit.statistics.suites import EVERY_K, Coverage, SuiteMetric, coverage, suite_metrics
 from tests.oracle import reference
@@ -27,13 +27,16 @@ def random_suite(seed: int, cases: int, trials: int, least_completed: int = 0) -
 
 def by_definition(suite: list[Counts], k: int, at: bool) -> SuiteMetric:
     """The same metric, case after case as the definition has it."""
+    def drawn(trials: int, passed: int, k: int) -> Fraction | None:
+        return Fraction(math.comb(trials - passed if at else passed, k), math.comb(trials, k)) if k <= trials else None
+
     def value(trials: int, passed: int, k: int) -> Fraction | None:
-        found = pass_hat_k(trials, trials - passed if at else passed, k)
+        found = drawn(trials, passed, k)
         return 1 - found if at and found is not None else found
 
     def variance(trials: int, passed: int, k: int) -> Fraction | None:
-        drawn, twice = (pass_hat_k(trials, trials - passed if at else passed, one) for one in (k, 2 * k))
-        return None if drawn is None or twice is None else drawn**2 - twice
+        once, twice = drawn(trials, passed, k), drawn(trials, passed, 2 * k)
+        return None if once is None or twice is None else once**2 - twice
 
     worst = [value(case.planned, case.passed, k) or Fraction(0) for case in suite]
     best = [value(case.planned, case.most_passed, k) or Fraction(0) for case in suite]

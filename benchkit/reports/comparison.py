@@ -123,12 +123,13 @@ class Comparison:
     @property
     def open_regressions(self) -> tuple[CaseDifference, ...]:
         """Cases that passed every time and may not any more: not all trials of the candidate were judged."""
-        return tuple(case for case in self.cases if case.may_be_regression)
+        return tuple(case for case in self.cases if case.base.passed_every_time and case.candidate.incomplete
+                     and not case.is_regression)
 
     @property
     def progressed(self) -> int:
-        """Cases that did not pass every time and do now."""
-        return sum(case.is_progress for case in self.cases)
+        """Cases of which a trial failed and that pass every time now."""
+        return sum(case.candidate.passed_every_time and case.base.passed < case.base.n for case in self.cases)
 
     @property
     def mirror_p(self) -> Fraction | None:

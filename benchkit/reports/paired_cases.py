@@ -8,7 +8,7 @@ in its cache otherwise.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -120,17 +120,6 @@ class CaseDifference:
         """The base passed every time, and the candidate failed a trial."""
         return self.base.passed_every_time and self.candidate.passed < self.candidate.n
 
-    @property
-    def may_be_regression(self) -> bool:
-        """The base passed every time, and the candidate failed no trial, but not all of its trials were judged."""
-        return self.base.passed_every_time and self.candidate.passed == self.candidate.n and (
-            self.candidate.incomplete > 0)
-
-    @property
-    def is_progress(self) -> bool:
-        """The reverse of a regression: the candidate passes every time, and the base failed a trial."""
-        return self.candidate.passed_every_time and self.base.passed < self.base.n
-
 
 WARMTHS = ("warm", "cold", "cold on one side only")
 
@@ -188,68 +177,45 @@ def is_repeat(base: RunRecord, candidate: RunRecord) -> bool:
 def repeat_of(base: RunRecord, candidate: RunRecord, cases: Sequence[CaseDifference]) -> Repeat:
     """Compare two recordings of one system over their common cases; both are read once, in step."""
     here, there = ({case.id: place for place, case in enumerate(record.cases)} for record in (base, candidate))
-    count = _RepeatCount()
-    for order, case in enumerate(cases):
-        count.take_case(order, base.results_of(here[case.id]), candidate.results_of(there[case.id]))
     # two logs do not begin in the same millisecond, and no two answers take the same time, trial by trial
-    is_one_log = base.sessions[:1] == candidate.sessions[:1] and count.is_same_trials
-    return count.repeat(label_permutation_p([case.counts for case in cases]), is_one_log)
-
-
-class _RepeatCount:
-    """Counts the trials of two recordings, case by case."""
-
-    def __init__(self) -> None:
-        self._one_sided = Counter[str]()
-        self._outputs, self._verdicts = Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
-        self._errors = Counter[tuple[str | None, str | None]]()
-        self._self_base: list[Fraction | None] = []
-        self._self_candidate: list[Fraction | None] = []
-        self._apart: tuple[int, int, Result, Result] | None = None
-        self.is_same_trials = True
-
-    def take_case(self, order: int, base: Iterable[Result], candidate: Iterable[Result]) -> None:
-        """All trials of a case on both sides; `order` is its place among the common cases."""
-        warm_base, warm_candidate = list[bytes](), list[bytes]()
-        for left, right in zip_longest(base, candidate):
-            warm_base += _warm_digest(left)
-            warm_candidate += _warm_digest(right)
-            if _is_run(left) and _is_run(right):
-                self._take_both(order, left, right)
+    is_one_log = base.sessions[:1] == candidate.sessions[:1]
+    outputs, verdicts = Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
+    errors, one_sided = Counter[tuple[str | None, str | None]](), [0, 0]
+    shares: tuple[list[Fraction | None], list[Fraction | None]] = [], []
+    apart: tuple[int, int, Result, Result] | None = None
+    for order, case in enumerate(cases):
+        warm = list[bytes](), list[bytes]()
+        for left, right in zip_longest(base.results_of(here[case.id]), candidate.results_of(there[case.id])):
+            for side, result in enumerate((left, right)):
+                warm[side].extend(_warm_digest(result))
+                one_sided[side] += _is_run(result) and not _is_run((right, left)[side])
+            if not (_is_run(left) and _is_run(right)):
+                continue
+            warmth, types = _warmth(left, right), (_error(left), _error(right))
+            is_equal = left.output == right.output and types[0] == types[1]
+            if types == (None, None):
+                outputs[warmth, is_equal] += 1
+                is_one_log &= is_equal and (left.verdict, latency_of(left)) == (right.verdict, latency_of(right))
             else:
-                self._one_sided["base"] += _is_run(left)
-                self._one_sided["candidate"] += _is_run(right)
-        self._self_base.append(equal_pairs_share(warm_base))
-        self._self_candidate.append(equal_pairs_share(warm_candidate))
+                errors[types] += 1
+            if left.error is None and right.error is None:
+                verdicts[warmth, left.verdict == right.verdict] += 1
+            # in the order of running: trial 1 of all cases first
+            if not is_equal and (apart is None or (left.trial, order) < apart[:2]):
+                apart = left.trial, order, left, right
+        for side in (0, 1):
+            shares[side].append(equal_pairs_share(warm[side]))
+    found = [Repetition(warmth, outputs[warmth, True] + outputs[warmth, False], outputs[warmth, True],
+                        verdicts[warmth, True] + verdicts[warmth, False], verdicts[warmth, True])
+             for warmth in WARMTHS]
+    return Repeat(label_permutation_p([case.counts for case in cases]), is_one_log,
+                  tuple(one for one in found if one.compared), error_pairs(errors), one_sided[0], one_sided[1],
+                  mean_share(shares[0]), mean_share(shares[1]), None if apart is None else _parting(*apart[2:]))
 
-    def _take_both(self, order: int, left: Result, right: Result) -> None:
-        warmth, errors = _warmth(left, right), (_error(left), _error(right))
-        is_equal = left.output == right.output and errors[0] == errors[1]
-        if errors == (None, None):
-            self._outputs[warmth, is_equal] += 1
-            self.is_same_trials &= is_equal and (left.verdict, latency_of(left)) == (right.verdict, latency_of(right))
-        else:
-            self._errors[errors] += 1
-        if left.error is None and right.error is None:
-            self._verdicts[warmth, left.verdict == right.verdict] += 1
-        # in the order of running: trial 1 of all cases first
-        if not is_equal and (self._apart is None or (left.trial, order) < self._apart[:2]):
-            self._apart = left.trial, order, left, right
 
-    def repeat(self, p: Fraction, is_one_log: bool) -> Repeat:
-        """What was counted; `p` is that of the within-case permutation of labels."""
-        outputs, verdicts = self._outputs, self._verdicts
-        found = [Repetition(warmth, outputs[warmth, True] + outputs[warmth, False], outputs[warmth, True],
-                            verdicts[warmth, True] + verdicts[warmth, False], verdicts[warmth, True])
-                 for warmth in WARMTHS]
-        parting = None
-        if self._apart is not None:
-            trial, _, left, right = self._apart
-            at = None if left.output is None or right.output is None else parting_index(left.output, right.output)
-            parting = FirstDifferenceFacts(TrialOf(trial, left.case), _warmth(left, right), left, right, at)
-        return Repeat(p, is_one_log, tuple(one for one in found if one.compared), error_pairs(self._errors),
-                      self._one_sided["base"], self._one_sided["candidate"],
-                      mean_share(self._self_base), mean_share(self._self_candidate), parting)
+def _parting(base: Result, candidate: Result) -> FirstDifferenceFacts:
+    at = None if base.output is None or candidate.output is None else parting_index(base.output, candidate.output)
+    return FirstDifferenceFacts(TrialOf(base.trial, base.case), _warmth(base, candidate), base, candidate, at)
 
 
 def _warm_digest(result: Result | None) -> list[bytes]:

@@ -76,16 +76,6 @@ def state(counts: Counts) -> State:
     return State.STABLE_PASS if counts.passed else State.STABLE_FAIL
 
 
-def pass_hat_k(completed: int, passed: int, k: int) -> Fraction | None:
-    """Probability that k trials drawn from the n completed ones all pass: C(c, k) / C(n, k).
-
-    None, neither 0 nor 1, when k > completed. Source: Yao et al. 2024, tau-bench. pass@k is 1 minus that of the fails.
-    """
-    if k < 1 or not 0 <= passed <= completed:
-        raise ValueError(f"no estimate for k={k} from {passed} passes in {completed} completed trials")
-    return Fraction(comb(passed, k), comb(completed, k)) if k <= completed else None
-
-
 def disagreement(completed: int, passed: int) -> Fraction | None:
     """Probability that two fresh trials differ in verdict: 2 c (n-c) / (n (n-1)), for 2p(1-p); None below two."""
     return Fraction(2 * passed * (completed - passed), completed * (completed - 1)) if completed >= 2 else None

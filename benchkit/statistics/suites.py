@@ -51,7 +51,11 @@ class SuiteMetric:
 
 @dataclass(frozen=True, slots=True)
 class SuiteAtK:
-    """pass@k (`at`) and pass^k (`hat`) of a suite."""
+    """pass@k (`at`) and pass^k (`hat`) of a suite, from n completed trials of a case of which c passed.
+
+    pass^k is C(c, k) / C(n, k), the probability that k trials drawn from them all pass (Yao et al. 2024, tau-bench),
+    pass@k is 1 - C(n - c, k) / C(n, k), that at least one does (Chen et al. 2021, human-eval); undefined for k > n.
+    """
 
     k: int
     at: SuiteMetric
