@@ -355,7 +355,7 @@ class OtherPlans(Merging):
 class Large(Merging):
     def test_it_takes_at_most_16_bytes_of_memory_a_trial(self) -> None:
         peaks = []
-        for trials in (3_000, 6_000):
+        for trials in (1_000, 2_500):
             many, self.out = cells(trials), self.folder / f"{trials}.jsonl"
             paths = self.put(*(part(number, plan=plan_line(trials=trials), taken=many[number - 1::3])
                                for number in (1, 2, 3)))
@@ -363,7 +363,7 @@ class Large(Merging):
             merge_logs(paths, self.out)
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
-        self.assertLess((peaks[1] - peaks[0]) / (3_000 * len(CASES)), 16.0)
+        self.assertLess((peaks[1] - peaks[0]) / (1_500 * len(CASES)), 16.0)
 
 
 if __name__ == "__main__":
