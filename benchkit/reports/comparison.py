@@ -179,12 +179,22 @@ class SideBySide:
 
 def side_by_side(runs: Sequence[RunReport], margin: Fraction | None = None) -> SideBySide:
     """Compare every pair of runs; `margin` is what may be called the same, as a share (1/20: 5 points)."""
-    pairs = []
+    found = []
     for base, candidate in combinations(range(len(runs)), 2):
-        incompatibilities = incompatibilities_between(runs[base].record, runs[candidate].record)
-        comparison = None if incompatibilities else compare(runs[base], runs[candidate], margin)
-        pairs.append(Pair(base, candidate, incompatibilities, comparison, None, None))
-    pairs = _with_holm(pairs)
+        reasons = incompatibilities_between(runs[base].record, runs[candidate].record)
+        found.append((base, candidate, reasons, None if reasons else compare(runs[base], runs[candidate], margin)))
+    p_values = [comparison.p_of_finding for *_, comparison in found if comparison is not None]
+    pairs, adjusted, place = [], holm(p_values), 0
+    for base, candidate, reasons, comparison in found:
+        p, smallest, told = None, None, comparison
+        if comparison is not None:
+            p = adjusted[place]
+            smallest = holm([*p_values[:place], comparison.smallest_p, *p_values[place + 1:]])[place]
+            place += 1
+            if smallest >= ALPHA:
+                caution = _few_differing(comparison, smallest, len(p_values))
+                told = replace(comparison, warnings=(caution, *comparison.warnings))
+        pairs.append(Pair(base, candidate, reasons, told, p, smallest))
     ranks = tuple(_rank(place, pairs) for place in range(len(runs)))
     return SideBySide(tuple(runs), labels_of([run.name for run in runs]), ranks, tuple(pairs))
 
@@ -246,21 +256,6 @@ def _columns(run: RunReport, common: Set[str]) -> tuple[LatencyColumn, LatencyCo
             measured.take(result)
     warm, cold = measured.columns()
     return replace(warm, judged=()), replace(cold, judged=())
-
-
-def _with_holm(pairs: Sequence[Pair]) -> list[Pair]:
-    """The pairs with what depends on how many are compared: p after Holm, and whether few cases can decide at all."""
-    compared = [pair for pair in pairs if pair.comparison is not None]
-    p_values = [pair.comparison.p_of_finding for pair in compared if pair.comparison is not None]
-    corrected = dict[tuple[int, int], Pair]()
-    for place, (pair, p) in enumerate(zip(compared, holm(p_values), strict=True)):
-        if (found := pair.comparison) is not None:
-            smallest = holm([*p_values[:place], found.smallest_p, *p_values[place + 1:]])[place]
-            if smallest >= ALPHA:
-                found = replace(found, warnings=(_few_differing(found, smallest, len(p_values)), *found.warnings))
-            corrected[pair.base, pair.candidate] = replace(pair, comparison=found, adjusted_p=p,
-                                                           smallest_adjusted_p=smallest)
-    return [corrected.get((pair.base, pair.candidate), pair) for pair in pairs]
 
 
 def _rank(place: int, pairs: Sequence[Pair]) -> RankSet | None:
