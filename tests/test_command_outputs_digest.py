@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 import unittest
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from benchkit.basics.values import Outcome
 from benchkit.recordings.digests import digests_of
 from benchkit.recordings.recording import keep_recording, recording_of
 from benchkit.trial_log.reader import read_log
-from tests.commands import Told, cli
+from tests.commands import Told
 from tests.logs_samples import Session, altered, broken, put_log
 from tests.recordings_samples import failure, mixed_outcomes, reply, toy
 from tests.test_tasks_task import InAFolder
@@ -247,21 +246,16 @@ class Comparing(AtTheCommand):
         self.assertIn("  on one side only: 4 trials of robot.jsonl, 0 of part.jsonl\n", told.stdout)
 
 
-class TheCommandLineItself(unittest.TestCase):
+class TheCommandLineItself(AtTheCommand):
     def test_help_names_every_flag(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            told = cli(Path(folder), "outputs_digest.py", "--help")
+        told = self.digest("--help")
         self.assertEqual((0, ""), (told.code, told.stderr))
         for flag in ("LOG", "--update", "--label", "--check", "--compare", "--system", "--version"):
             self.assertIn(flag, told.stdout)
 
     def test_the_file_of_digests_is_plain_json(self) -> None:
-        with tempfile.TemporaryDirectory() as text:
-            folder = Path(text)
-            task, cases = toy(folder)
-            put_log(folder / "robot.jsonl", task, cases, mixed_outcomes())
-            cli(folder, "outputs_digest.py", "robot.jsonl", "--update", "recordings.json", "--label", "a")
-            entry = json.loads((folder / "recordings.json").read_bytes())["entries"][0]
+        self.digest("robot.jsonl", "--update", "recordings.json", "--label", "a")
+        entry = json.loads((self.folder / "recordings.json").read_bytes())["entries"][0]
         self.assertEqual({"label", "recorded_at", "machine", "server", "logs"}, entry.keys())
         self.assertEqual({"settings_sha256", "sha256", "trials"}, entry["logs"]["robot"].keys())
 

@@ -265,22 +265,5 @@ class ManyIntervals(PrintedTest):
             self.assertIn(f"of {rows} about {round(rows / 20)} miss", text.replace("\u00a0", " "))
 
 
-class ThoughtsInAnswers(PrintedTest):
-    def test_answers_that_hold_their_tags_are_counted_and_stay_as_they_came(self) -> None:
-        texts = ["<think>hm</think>yes", "hm</think>yes", "<think>hm", "yes", "I think so", "<b>think</b>"]
-        of = record({"A": "------"})
-        run = replace(of, results=tuple(
-            replace(one, output=text) for one, text in zip(of.results, texts, strict=True)))
-        printed = self.printed(run)
-        found = {one["code"]: one["text"] for one in json.loads(printed["out"])["runs"][0]["warnings"]}
-        self.assertTrue(found["thinking-in-answers"].startswith("3 of 6 answers hold <think> or </think>: "), found)
-        for name, text in printed.items():
-            with self.subTest(name=name):
-                self.assertIn("thinking-in-answers", text)
-        csv = self.folder / "trials.csv"
-        call(self.folder / "run0.json", "--csv", csv)
-        self.assertIn("<think>hm</think>yes", csv.read_text(encoding="utf-8"))
-
-
 if __name__ == "__main__":
     unittest.main()

@@ -119,13 +119,11 @@ class IdenticalOutputs(unittest.TestCase):
                 self.assertIn(words, warnings(replace(run, settings=settings)).get("identical-outputs", ""))
                 self.assertEqual(bool(words), "identical-outputs" in warnings(replace(run, settings=settings)))
 
-    def test_one_judged_trial_is_not_identical_with_anything(self) -> None:
-        self.assertNotIn("identical-outputs", warnings(replace(record({"A": "+n"}), settings=WARM)))
-
-    def test_incomplete_trials_are_left_out(self) -> None:
+    def test_incomplete_trials_are_left_out_and_one_judged_trial_is_not_identical_with_anything(self) -> None:
         run = replace(changed(record({"A": "++"}), output="same"), trials=3, settings=WARM)
         run = replace(run, results=(*run.results, result("A", 3, "n")))
         self.assertIn("identical-outputs", warnings(run))
+        self.assertNotIn("identical-outputs", warnings(replace(record({"A": "+n"}), settings=WARM)))
 
     def test_an_output_that_a_check_could_not_judge_varies_as_well(self) -> None:
         run = replace(changed(record({"A": "++"}), output="same"), trials=3, settings=WARM)
@@ -144,24 +142,27 @@ class IdenticalOutputs(unittest.TestCase):
 
 
 class OddAnswers(unittest.TestCase):
-    def test_an_empty_answer_behind_reasoning_is_counted_as_that_alone(self) -> None:
+    def test_an_empty_answer_behind_reasoning_is_counted_as_that_alone_and_none_is_not_empty(self) -> None:
         run = record({"A": "+-"})
         run = replace(run, results=(replace(run.results[0], output="", reasoning="hm"),
                                     replace(run.results[1], output="", reasoning=" ")))
         found = warnings(run)
-        self.assertTrue(found["reasoning-only-answers"].startswith("1 of 2 answers"))
-        self.assertTrue(found["empty-answers"].startswith("1 of 2 answers"))
-
-    def test_a_trial_without_an_answer_is_not_empty(self) -> None:
+        for code in ("reasoning-only-answers", "empty-answers"):
+            self.assertTrue(found[code].startswith("1 of 2 answers"), found[code])
         self.assertNotIn("empty-answers", warnings(record({"A": "nn"})))
+
+    def test_answers_that_hold_the_tags_of_thoughts_are_counted(self) -> None:
+        texts = ["<think>hm</think>yes", "hm</think>yes", "<think>hm", "yes", "I think so", "<b>think</b>"]
+        of = record({"A": "------"})
+        run = replace(of, results=tuple(replace(one, output=text) for one, text in zip(of.results, texts, strict=True)))
+        told = warnings(run)["thinking-in-answers"]
+        self.assertTrue(told.startswith("3 of 6 answers hold <think> or </think>: "), told)
 
 
 class CasesThatNeverPass(unittest.TestCase):
-    def test_one_failed_trial_is_no_ground_to_suspect_a_label(self) -> None:
-        self.assertNotIn("never-passed", warnings(record({"A": "-n"})))
-
     def test_it_warns_of_those_of_which_the_headline_says_never(self) -> None:
-        for marks in ({"A": "--n"}, {"A": "--n", "B": "---"}, {"A": "-", "B": "+"}, {"A": "---", "B": "+-+"}):
+        for marks in ({"A": "-n"}, {"A": "--n"}, {"A": "--n", "B": "---"}, {"A": "-", "B": "+"},
+                      {"A": "---", "B": "+-+"}):
             with self.subTest(marks=marks):
                 run = report_of(record(marks), "run")
                 never = sum(row.state is State.STABLE_FAIL for row in run.cases)
@@ -216,10 +217,8 @@ class Percentiles(unittest.TestCase):
         run = record({"A": "+" * 21, "B": "-" * 21})
         self.assertEqual("too few latencies for p99 of 40 warm trials (needed: p90 10, p95 20, p99 100)",
                          warnings(run)["percentile-needs-more"])
-        self.assertNotIn("percentile-needs-more", warnings(record({"A": "+" * 101, "B": "-" * 101})))
-
-    def test_no_trial_of_a_kind_misses_nothing(self) -> None:
-        self.assertNotIn("percentile-needs-more", warnings(record({"A": "nn"})))
+        for marks in ({"A": "+" * 101, "B": "-" * 101}, {"A": "nn"}):
+            self.assertNotIn("percentile-needs-more", warnings(record(marks)))
 
 
 class Words(unittest.TestCase):
