@@ -45,7 +45,7 @@ class SideBySide(unittest.TestSuite):
         units = [unit for unit in self if isinstance(unit, unittest.TestSuite)]
         workers = min(self._workers, len(units))
         gc.freeze()  # what is loaded stays: no worker has to look through it for garbage
-        with ProcessPoolExecutor(workers, get_context("fork"), _UNITS.extend, (units,)) as pool:
+        with ProcessPoolExecutor(workers, get_context("fork"), _given, (units,)) as pool:
             try:
                 for future in as_completed([pool.submit(_run, number) for number in range(len(units))]):
                     _tell(result, future.result())
@@ -71,6 +71,11 @@ class _Heard(unittest.TestResult):
     def startTest(self, test: unittest.TestCase) -> None:
         super().startTest(test)
         self.began.append(str(test))
+
+
+def _given(units: Sequence[unittest.TestSuite]) -> None:
+    """A worker begins; it may be one of a worker, whose units are others."""
+    _UNITS[:] = units
 
 
 def _run(number: int) -> Told:
