@@ -9,13 +9,13 @@ import io
 import re
 import unittest
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import ClassVar
 from unittest import mock
 
 from benchkit.basics.texts import shown
+from benchkit.boards.board import Board
 from benchkit.boards.board_document import board_document, screen_of
-from benchkit.recordings.run_record import RunRecord
 from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import as_markdown
 from benchkit.render.as_text import as_text
@@ -36,53 +36,50 @@ FENCED = re.compile(r"^(`{3,})text\n.*?\n\1$", re.DOTALL | re.MULTILINE)
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\0")
 
 
-def turned(by: int) -> tuple[str, ...]:
-    """The corpus, beginning with another text."""
-    return (*CORPUS[by:], *CORPUS[:by])
+def board_of(texts: Sequence[str]) -> Board:
+    """The sample board, hostile with these texts."""
+    with mock.patch("tests.sample_board.HOSTILE", texts):
+        return sample_board()
 
 
-def hostile_boards(every: int) -> Mapping[str, str]:
-    """Pages of boards, the corpus turned by `every` from one to the next."""
-    pages = {}
-    for by in range(0, len(CORPUS), every):
-        with mock.patch("tests.sample_board.HOSTILE", turned(by)):
-            pages[f"board-{by}"] = "".join(as_html(board_document(sample_board())))
-    return pages
-
-
-def hostile_runs() -> list[RunReport]:
-    """Two runs of hostile texts, under hostile names."""
+class EveryFormat(unittest.TestCase):
     record = hostile_record(CORPUS)
-    return [report_of(record, CORPUS[0]), report_of(record, CORPUS[31])]
-
-
-class TheCorpus(unittest.TestCase):
-    def test_it_is_large_and_has_something_against_everything(self) -> None:
-        self.assertGreaterEqual(len(CORPUS), 150)
-        self.assertTrue(all(len(texts) >= 15 for texts in BY_KIND.values()))
-
-
-class AsText(unittest.TestCase):
-    record: ClassVar[RunRecord]
     runs: ClassVar[list[RunReport]]
 
     @classmethod
     def setUpClass(cls) -> None:
-        cls.record, cls.runs = hostile_record(CORPUS), hostile_runs()
+        cls.runs = [report_of(cls.record, CORPUS[0]), report_of(cls.record, CORPUS[31])]
 
-    def test_no_board_has_another_element_than_that_of_a_friendly_one(self) -> None:
-        friendly = Outline("".join(as_html(board_document(sample_board(hostile=False)))))
-        usual = Outline("".join(as_html(board_document(sample_board()))))
-        for name, text in hostile_boards(STRIDE).items():
-            with self.subTest(name):
-                outline = Outline(text)
-                self.assertEqual(set(), set(outline.tags) - set(friendly.tags) - set(usual.tags))
-                self.assertEqual(set(), outline.attributes - friendly.attributes - usual.attributes)
+    def test_the_corpus_is_large_and_has_something_against_everything(self) -> None:
+        self.assertGreaterEqual(len(CORPUS), 150)
+        self.assertTrue(all(len(texts) >= 15 for texts in BY_KIND.values()))
+
+    def test_boards_are_made_of_the_elements_of_friendly_ones_and_markdown_keeps_its_tables(self) -> None:
+        usual = [Outline("".join(as_html(board_document(sample_board(hostile=hostile))))) for hostile in (True, False)]
+        markdown = ["".join(markdown_report(side_by_side(self.runs[:1])))]
+        for by in range(0, len(CORPUS), STRIDE):
+            document = board_document(board_of((*CORPUS[by:], *CORPUS[:by])))
+            markdown.append("".join(as_markdown(document, level=1)))
+            outline = Outline("".join(as_html(document)))
+            with self.subTest(by):
+                self.assertEqual(set(), set(outline.tags).difference(*(one.tags for one in usual)))
+                self.assertEqual(set(), outline.attributes.difference(*(one.attributes for one in usual)))
                 self.assertEqual(len(outline.ids), len(set(outline.ids)))
+        for text in markdown:
+            self.assertTrue(tables(FENCED.sub("", text)))
+            self.assertEqual(shown(text), text)
 
-    def test_csv_has_equal_rows_and_nothing_that_a_spreadsheet_runs(self) -> None:
-        text = "".join(trials_csv(self.runs))
-        rows = list(csv.reader(io.StringIO(text, newline="")))
+    def test_a_terminal_is_sent_nothing_but_letters_and_line_ends(self) -> None:
+        side = side_by_side(self.runs)
+        texts = ["".join(text_report(side)), "".join(text_report(side, is_full=True)),
+                 *("".join(case_report(self.runs, case.id)) for case in self.record.cases)]
+        for text in (*TERMINALS, *SCRIPTS[-6:]):
+            texts.append("".join(as_text(screen_of(board_of([text] * 12)))))
+        for text in texts:
+            self.assertEqual(shown(text), text)
+
+    def test_csv_has_equal_rows_and_nothing_that_a_spreadsheet_runs_and_junit_a_test_for_every_case(self) -> None:
+        rows = list(csv.reader(io.StringIO("".join(trials_csv(self.runs)), newline="")))
         self.assertEqual({len(rows[0])}, set(map(len, rows)))
         self.assertEqual(1 + 2 * len(self.record.results), len(rows))
         plain = re.compile(r"-?\d+(\.\d+)?")
@@ -90,30 +87,6 @@ class AsText(unittest.TestCase):
                               if field.startswith(FORMULA) and not plain.fullmatch(field)])
         outputs = {row[rows[0].index("output")].removeprefix("'") for row in rows}
         self.assertEqual([], [text for text in CORPUS if text not in outputs and text.removeprefix("'") not in outputs])
-
-    def test_a_terminal_is_sent_nothing_but_letters_and_line_ends(self) -> None:
-        side = side_by_side(self.runs)
-        texts = ["".join(text_report(side)), "".join(text_report(side, is_full=True)),
-                 *("".join(case_report(self.runs, case.id)) for case in self.record.cases)]
-        for text in (*TERMINALS, *SCRIPTS[-6:]):
-            with mock.patch("tests.sample_board.HOSTILE", (text,) * 12):
-                texts.append("".join(as_text(screen_of(sample_board()))))
-        for text in texts:
-            self.assertEqual(shown(text), text)
-
-    def test_markdown_keeps_its_tables(self) -> None:
-        for text in ("".join(markdown_report(side_by_side(self.runs[:1]))), *self.markdown_boards()):
-            self.assertTrue(tables(FENCED.sub("", text)))
-            self.assertEqual(shown(text), text)
-
-    def markdown_boards(self) -> list[str]:
-        found = []
-        for by in range(0, len(CORPUS), STRIDE):
-            with mock.patch("tests.sample_board.HOSTILE", turned(by)):
-                found.append("".join(as_markdown(board_document(sample_board()), level=1)))
-        return found
-
-    def test_junit_is_xml_with_a_test_for_every_case(self) -> None:
         root = ElementTree.fromstring("".join(junit_report(self.runs)))
         self.assertEqual(2 * len(self.record.cases), len(root.findall(".//testcase")))
 
