@@ -186,7 +186,9 @@ class WhatItSays(unittest.TestCase):
         codes = [caution.code for caution in compared({"A": "+-nn"}, {"A": "++nn"}).warnings]
         self.assertIn("winner-not-robust", codes)
         robust = compared({"A": "---n"}, {"A": "+++n"})
-        self.assertEqual("candidate", robust.robust)
+        self.assertEqual(("candidate", "base"), (robust.robust, compared({"A": "+++n"}, {"A": "---n"}).robust))
+        for base, candidate in (("+n", "++"), ("++", "+n"), ("+", "+")):  # an end of the bounds is 0
+            self.assertIsNone(compared({"A": base}, {"A": candidate}).robust)
         self.assertNotIn("winner-not-robust", [caution.code for caution in robust.warnings])
 
     def test_other_numbers_of_trials_and_other_machines_are_cautions(self) -> None:

@@ -24,7 +24,6 @@ from benchkit.statistics.permutation import (
     mean,
     on_lattice,
     pass_rate_differences,
-    robust_winner,
     same_within,
     sign_flip_p,
     smallest_sign_flip_p,
@@ -230,12 +229,6 @@ class IncompleteTrials(unittest.TestCase):
         assert bounds is not None
         ends = [Fraction(1 + first, 3) - Fraction(second, 3) for first, second in product(range(2), range(3))]
         self.assertEqual((bounds.low, bounds.high), (float(min(ends)), float(max(ends))))
-
-    def test_a_winner_is_robust_only_if_both_ends_have_one_sign(self) -> None:
-        for bounds, winner in ((Interval(0.1, 0.4), 1), (Interval(-0.4, -0.1), -1), (Interval(-0.1, 0.4), 0),
-                               (Interval(0.0, 0.4), 0), (Interval(-0.4, 0.0), 0), (None, 0)):
-            with self.subTest(bounds=bounds):
-                self.assertEqual(robust_winner(bounds), winner)
 
     def test_differences_are_of_completed_trials_and_of_cases_both_sides_have(self) -> None:
         pairs = [PairedCounts(Counts(4, 2, 1), Counts(4, 1, 1)), PairedCounts(Counts(4, 4, 0), Counts(4, 0, 0))]

@@ -1,8 +1,7 @@
 """Two systems, or two recordings of one, over the same cases: is there a difference, and how sure is that?
 
-A difference is first minus second, exact, over the cases that both sides have. A finding rests on two p: that of the
-judged trials, and the largest that is left however the incomplete trials go. A p is exact, by convolution, where that
-is quick, else `About`, by a normal distribution.
+A difference is first minus second, exact. A finding rests on two p: that of the judged trials, and the largest that is
+left however the incomplete trials go. A p is exact, by convolution, where that is quick, else `About`.
 """
 from __future__ import annotations
 
@@ -245,11 +244,6 @@ def difference_bounds(pairs: Sequence[PairedCounts]) -> Interval | None:
     differences = [pair.open_difference for pair in pairs]
     low, high = mean([one.low for one in differences]), mean([one.high for one in differences])
     return None if low is None or high is None else Interval(float(low), float(high))
-
-
-def robust_winner(bounds: Interval | None) -> int:
-    """Who is ahead however the incomplete trials would have gone: 1 the first, -1 the second, 0 nobody."""
-    return 0 if bounds is None else (bounds.low > 0) - (bounds.high < 0)
 
 
 def same_within(interval: Interval, margin: Fraction | float) -> bool:
