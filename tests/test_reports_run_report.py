@@ -198,8 +198,9 @@ class WhichAnswerForWhich(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual((Confusion("label", wanted, got, counts),), confused(marks, expected, explained))
 
-    def test_equal_expectations_and_many_or_long_labels_make_no_table(self) -> None:
+    def test_equal_expectations_none_that_is_named_and_many_or_long_labels_make_no_table(self) -> None:
         self.assertEqual(confused({"A": "+-", "B": "-+"}, {}, {}), ())
+        self.assertEqual(confused({"A": "+-", "B": "+-"}, {"B": {"label": "spam"}}, {1: None, 3: "no"}), ())
         for labels in ([f"label {number}" for number in range(MOST_LABELS + 1)], ["a" * (LONGEST_LABEL + 1), "b"]):
             with self.subTest(labels=labels[0]):
                 self.assertEqual((), confused(
