@@ -134,7 +134,3 @@ class TheArchitecture(unittest.TestCase):
     def test_every_module_says_what_lives_there(self) -> None:
         for name, path in {**MODULES, **modules(ROOT / "benchmarks")}.items():
             self.assertTrue(ast.get_docstring(tree(path)), name)
-
-
-if __name__ == "__main__":
-    unittest.main()

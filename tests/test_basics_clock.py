@@ -109,7 +109,3 @@ class Signals(unittest.TestCase):
     def test_the_sentence_names_the_signal_and_what_is_kept(self) -> None:
         self.assertEqual("stopped by SIGINT", str(Interrupted(signal.SIGINT)))
         self.assertEqual("stopped by SIGTERM; kept", str(Interrupted(signal.SIGHUP, "; kept")))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -131,7 +131,3 @@ class Differences(unittest.TestCase):
                 self.assertEqual(expected, "; ".join(
                     f"{found.place}: {found.one} -> {found.other}" for found in differences(one, other)))
                 self.assertEqual(expected, "; ".join(settings_differences(one, other)))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -195,7 +195,3 @@ class ClosedLines(unittest.TestCase):
     def test_a_closing_alone_is_no_line(self) -> None:
         closing = b',"sum":"' + hashlib.sha256(b"").hexdigest()[:16].encode() + b'"}'
         self.assertFalse(json_text.is_whole(closing))
-
-
-if __name__ == "__main__":
-    unittest.main()

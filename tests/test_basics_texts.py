@@ -176,7 +176,3 @@ class TheEnvironment(unittest.TestCase):
             ("user@host", f"{MARK}@host"), ("http://host:1/x", "http://host:1/x"), ("host", "host"), ("", ""),
         ):
             self.assertEqual(safe, without_password(address))
-
-
-if __name__ == "__main__":
-    unittest.main()

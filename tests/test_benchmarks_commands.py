@@ -56,7 +56,3 @@ class Startup(unittest.TestCase):
         found = {NOTHING: [Cost(0.2, 0.1, 0)], LEAST: [Cost(0.4, 0.2, 0)], "x": [Cost(0.8, 0.4, 0)]}
         self.assertEqual(["x", "400", "4.00 (4.00 to 4.00)", "2.00 (2.00 to 2.00)", "4.00 (4.00 to 4.00)"],
                          rows_of(found)[2])
-
-
-if __name__ == "__main__":
-    unittest.main()

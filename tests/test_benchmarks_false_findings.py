@@ -20,7 +20,3 @@ class FalseFindings(unittest.TestCase):
             alone.append(float(judged_alone))
         # and the draws are such that the judged trials alone would mislead
         self.assertGreater(sum(share > 0.2 for share in alone), 10)
-
-
-if __name__ == "__main__":
-    unittest.main()

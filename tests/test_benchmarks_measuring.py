@@ -76,7 +76,3 @@ class Words(unittest.TestCase):
     def test_a_table_has_its_first_column_to_the_left_and_figures_to_the_right(self) -> None:
         self.assertEqual("  command   ratio\n  a.py       1.20\n  bench.py    1.3", measuring.table(
             ["command", "ratio"], [["a.py", "1.20"], ["bench.py", "1.3"]]))
-
-
-if __name__ == "__main__":
-    unittest.main()

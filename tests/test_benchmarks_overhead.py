@@ -82,7 +82,3 @@ class Figures(unittest.TestCase):
             [MANY, "8.00", "48.00", "1.00", "0.750 (0.750 to 0.750) of the ideal"],
             [INSTANT, "2.00", "0.00", "0.10", "0.75 (0.75 to 0.75) of it for the sync"],
             [UNSYNCED, "0.50", "0.00", "0.10", ""]], rows_of(found))
-
-
-if __name__ == "__main__":
-    unittest.main()

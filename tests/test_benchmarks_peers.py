@@ -257,7 +257,3 @@ class Running(unittest.TestCase):
 
     def test_the_kit_itself_runs_the_task_and_all_of_it_is_right(self) -> None:
         self.assertGreater(self.scratch.run(peer_tools.kit(2), 2, 2).peak_bytes, 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

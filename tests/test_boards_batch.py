@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import json
 import threading
-import unittest
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -177,7 +176,3 @@ class TheFile(BatchTest):
                 read_batch(path.parent)
             self.assertIn(words, str(caught.exception))
             self.assertIn("batch.json: ", str(caught.exception))
-
-
-if __name__ == "__main__":
-    unittest.main()

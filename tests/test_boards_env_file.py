@@ -83,7 +83,3 @@ class EnvFile(unittest.TestCase):
         with self.assertRaisesRegex(EnvironmentFailure, "keys.env") as caught:
             read_env_file(self.path)
         self.assertEqual(3, caught.exception.exit_code)
-
-
-if __name__ == "__main__":
-    unittest.main()

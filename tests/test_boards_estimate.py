@@ -66,7 +66,3 @@ class CountingTokens(unittest.TestCase):
         for wire in ("absent:lost", 5, {"calls": 0, "reported": 1, "prompt_tokens": 0, "output_tokens": 0}, {}):
             with self.subTest(wire=wire), self.assertRaises(ValueError):
                 tokens_in(Fields({"u": wire}), "u")
-
-
-if __name__ == "__main__":
-    unittest.main()

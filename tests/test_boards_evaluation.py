@@ -228,7 +228,3 @@ class OnTheDisk(Judged):
         self.assertEqual([], list(changes_between({row.cell: row}, [replace(row, judge_version="2")])))
         self.assertEqual(["toy-1, toys:robot, trial 1: row there -> none"],
                          [str(one) for one in changes_between({row.cell: row}, [])])
-
-
-if __name__ == "__main__":
-    unittest.main()

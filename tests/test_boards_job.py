@@ -131,7 +131,3 @@ class ReadingAJob(unittest.TestCase):
         with self.assertRaises(Unusable) as caught:
             read_job(self.folder / "none.toml")
         self.assertIn("none.toml: there is no such file", str(caught.exception))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -311,7 +311,3 @@ class TheTextsOfAFolder(PackTest):
         for name in ("__pycache__/a.py", "_llm_cache/x.py", "notes.txt", ".hidden/a.py"):
             self.put(name, b"whatever")
         self.assertEqual(self.before, folder_sha256(self.home))
-
-
-if __name__ == "__main__":
-    unittest.main()

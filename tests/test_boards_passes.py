@@ -102,7 +102,3 @@ def kept(log: TrialLog, trial: TrialLine, count: int) -> int:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return peak + 5 * len(found)  # a line for each cell, and a mark for each line that was found in the trace
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -272,7 +272,3 @@ class TheExamplePack(unittest.TestCase):
             outcome = batch.trials()[0].outcome
         self.assertIsInstance(outcome, Reply)
         self.assertEqual(getattr(outcome, "output", None), expected.answer)
-
-
-if __name__ == "__main__":
-    unittest.main()

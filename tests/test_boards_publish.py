@@ -1,7 +1,6 @@
 """Publishing: everything is verified, judged again and verified again; what does not hold is refused by name."""
 from __future__ import annotations
 
-import unittest
 from typing import Any
 
 from tests.board_command import GATE, BoardCommand, unfolded
@@ -177,7 +176,3 @@ class Refusals(Publishing):
         self.ran()
         self.assertIn("trace self-consistent", self.publish())
         self.assertEqual({"Timeout"}, {row["error"]["type"] for row in self.rows() if row["error"]})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import json
 import re
-import unittest
 
 from benchkit.basics.values import JSON
 from tests.board_command import BoardCommand, ranking
@@ -149,7 +148,3 @@ class AChangedJudge(BoardCommand):
                          self.recompute()[-1])
         self.well(REPORT)
         self.assertEqual([NO_CHANGE], self.recompute())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -176,7 +176,3 @@ class Facts(Recorded):
             raise ValueError(said)
         its = self.batch.examined(replace(self.pack, said_key=raises)).gathered[ROBOT]
         self.assertEqual(({"ValueError": 2}, {"unreadable": 2}), (its.unread, its.said))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -196,7 +196,3 @@ class WhoSeesTheTruth(unittest.TestCase):
         for name, told in (("baselines:oracle", True), ("baselines:looker", False), ("baselines:gone", False),
                            ("toys:oracle", False)):
             self.assertEqual(told, sees_truth(pack, name), name)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -305,7 +305,3 @@ class Stories(InAFolder):
     def test_every_type_can_be_told(self) -> None:
         for kind in KNOWN_EVENT_TYPES:
             self.assertGreater(len(list(story_of(Segment((event(kind),))))), 1, kind)
-
-
-if __name__ == "__main__":
-    unittest.main()

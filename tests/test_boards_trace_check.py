@@ -435,7 +435,3 @@ class TheSizes(InAFolder):
         self.cut_log(3)
         self.batch.trace_path.write_bytes(b"")
         self.assertTrue(verify(self.batch.log(), self.batch.trace_path).is_consistent)
-
-
-if __name__ == "__main__":
-    unittest.main()

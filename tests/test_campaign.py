@@ -181,7 +181,3 @@ class Turns(unittest.TestCase):
 
     def test_every_kind_of_problem_has_a_heading(self) -> None:
         self.assertEqual(list(KINDS), list(campaign.HEADINGS))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -187,7 +187,3 @@ class Places(unittest.TestCase):
             sys.argv = [typed]
             self.assertEqual(name, cli.typed("report.py", None))
         self.assertEqual("report.py", cli.typed("report.py", []))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -513,7 +513,3 @@ class FreshCopy(unittest.TestCase):
                 told = subprocess.run([*PYTHON, "board.py", "run", "jobs/example.toml", "--offline"], cwd=home,
                                       check=True, capture_output=True, text=True, timeout=HANGS_S).stdout
                 self.assertIn(f": {new} new cells, 0 of 288 planned cells left\ntrace self-consistent\n", told)
-
-
-if __name__ == "__main__":
-    unittest.main()

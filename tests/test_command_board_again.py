@@ -1,8 +1,6 @@
 """Cells of a board that are asked again: errors on request, and what was lost to a damaged line."""
 from __future__ import annotations
 
-import unittest
-
 from benchkit.recordings.recording import recording_of
 from benchkit.trial_log.reader import read_log
 from tests.board_command import GATE, BoardCommand
@@ -315,7 +313,3 @@ class Links(BoardCommand):
                 self.assertEqual(before, other.read_bytes())
                 path.unlink()
                 other.rename(path)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import json
 import os
-import unittest
 from datetime import UTC, datetime, timedelta
 from unittest import mock
 
@@ -113,7 +112,3 @@ class WhatASystemSaysOfItsRetries(BoardCommand):
         self.assertEqual([("for [secret]" + "m" * 1988, None, None, 0, 0.0)] * 12, [
             (one["message"], *(one[name] for name in ("text", "latency_s", "retries", "waited_s"))) for one in kept])
         self.well(REPORT)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-import unittest
 from unittest import mock
 
 from tests.board_command import BoardCommand, ranking, unfolded
@@ -72,7 +71,3 @@ class AModelOfAnotherServer(BoardCommand):
             self.assertEqual(told.code, 0, told)
             self.assertEqual(12, len(server.trials()))
             self.assertEqual({True}, {"max_completion_tokens" in seen.body for seen in server.trials()})
-
-
-if __name__ == "__main__":
-    unittest.main()

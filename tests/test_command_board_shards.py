@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import time
-import unittest
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -452,7 +451,3 @@ class WhatDoesNotFit(Shards):
                      "have different outcomes of T-1 trial 1, T-4 trial 1")
         shutil.copyfile(self.part("responses", 1), self.part("responses", 3))
         self.merge("16 of 24 planned cells merged, 8 left; no log of shard 3/3\ntrace self-consistent")
-
-
-if __name__ == "__main__":
-    unittest.main()

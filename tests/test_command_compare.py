@@ -277,7 +277,3 @@ class SeveralRunsAtTheReport(Comparing):
         self.assertIn("== other: toys:robot", told.stdout)
         report = json.loads((self.folder / "report.json").read_bytes())
         self.assertEqual("no-common-case", report["comparisons"][0]["not_compared"][0]["code"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-import unittest
 from typing import Any
 
 from tests.fake_ollama import says, status
@@ -119,7 +118,3 @@ class ModelsThatRunElsewhere(WorkflowWithServer):
         code, stderr, _ = self.run_of("big:1b-cloud", "big:1b", "big:1b", status(401, '{"error":"unauthorized"}'))
         self.assertEqual(3, code)
         self.assertIn("the server wants a key", stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

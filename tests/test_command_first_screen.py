@@ -3,7 +3,6 @@ which part of a run that was cut short can be judged."""
 from __future__ import annotations
 
 import shutil
-import unittest
 
 from tests.workflow import Workflow
 
@@ -82,7 +81,3 @@ class FirstScreen(Workflow):
         self.assertIn("incomplete 0 of 3", self.well(command))
         self.assertLess((self.folder / "runs" / "x.json").stat().st_size, 100_000)
         self.assertIn("all 3 planned trials were judged", self.well(self.offered(told, "report")))
-
-
-if __name__ == "__main__":
-    unittest.main()

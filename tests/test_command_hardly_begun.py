@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import time
-import unittest
 from dataclasses import replace
 from random import Random
 
@@ -91,7 +90,3 @@ def one_by_one(log: TrialLog, plan: PlanLine, changes: AllowedChanges, selection
     return RemainingWork(len(cells), sum(not is_left(log, cell, changes, selection) for cell in cells), len(work),
                          f"{work[0].cell.case}, trial {work[0].cell.trial}" if work else None,
                          sum(one.cell.system.startswith("baselines:") for one in work))
-
-
-if __name__ == "__main__":
-    unittest.main()

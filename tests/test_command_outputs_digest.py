@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import unittest
 from pathlib import Path
 
 from benchkit.basics.values import Outcome
@@ -258,7 +257,3 @@ class TheCommandLineItself(AtTheCommand):
         entry = json.loads((self.folder / "recordings.json").read_bytes())["entries"][0]
         self.assertEqual({"label", "recorded_at", "machine", "server", "logs"}, entry.keys())
         self.assertEqual({"settings_sha256", "sha256", "trials"}, entry["logs"]["robot"].keys())
-
-
-if __name__ == "__main__":
-    unittest.main()

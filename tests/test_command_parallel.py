@@ -4,7 +4,6 @@ from __future__ import annotations
 import itertools
 import signal
 import threading
-import unittest
 from typing import Any
 
 from tests.commands import HANGS_S, ROOT
@@ -210,7 +209,3 @@ class Signalled(AtOnce):
         self.well(self.bench())
         self.assertEqual(18 - count, len(self.server.chats()) - asked)
         self.assert_once_each(6)
-
-
-if __name__ == "__main__":
-    unittest.main()

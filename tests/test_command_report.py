@@ -124,7 +124,3 @@ class AsAProgram(ReportCommandTest):
             process.stdout.close()
             stderr = process.stderr.read()
         self.assertEqual((process.returncode, stderr), (141, b""))
-
-
-if __name__ == "__main__":
-    unittest.main()

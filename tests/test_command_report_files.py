@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import csv
 import os
-import unittest
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -164,7 +163,3 @@ class WhatIsNeverWrittenOver(CommandTest):
         self.check_refused(call(self.run_file, *self.flags()), "trials.csv")
         self.assertEqual(self.written().keys(), {"--csv"})
         self.check_refused(call(self.run_file, "--junit", self.folder), "folder")
-
-
-if __name__ == "__main__":
-    unittest.main()

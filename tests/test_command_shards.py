@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import os
 import signal
-import unittest
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -307,7 +306,3 @@ class Killed(WorkflowWithServer):
         self.well("bench.py --log recorded/smol.jsonl --convert recorded/smol.json")
         cases = self.json(self.recording)["cases"]
         self.assertEqual(12, sum("output" in trial for case in cases for trial in case["trials"]))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import json
 import os
-import unittest
 from typing import Any
 
 from tests.fake_ollama import status
@@ -278,7 +277,3 @@ class EnvironmentFailure(WorkflowWithServer):
         (self.folder / "notes.txt").write_text("mine\n", encoding="utf-8")
         told = self.type("bench.py --system baselines:keywords --log notes.txt/a.jsonl")
         self.assertEqual((2, 1, ""), (told.code, told.stderr.count("\n"), told.stdout))
-
-
-if __name__ == "__main__":
-    unittest.main()

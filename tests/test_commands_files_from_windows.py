@@ -1,7 +1,6 @@
 """Files that a program on Windows saved or a checkout turned: what is wrong is said, and nothing is begun anew."""
 from __future__ import annotations
 
-import unittest
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -108,7 +107,3 @@ class Boards(BoardCommand):
             told = self.type("run jobs/tiny.toml --fresh --limit 1")
             self.assertEqual(2 if words else 0, told.code, told)
             self.assertIn(words, told.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -155,7 +155,3 @@ class ShowingLife(WorkflowWithServer):
         done = subprocess.run(command.replace("python3", sys.executable, 1), shell=True, cwd=self.folder,
                               capture_output=True, check=False, timeout=HANGS_S)
         self.assertEqual((0, b""), (done.returncode, done.stderr))
-
-
-if __name__ == "__main__":
-    unittest.main()

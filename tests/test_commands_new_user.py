@@ -5,7 +5,6 @@ Each must be told so that the next command is the right one.
 from __future__ import annotations
 
 import shutil
-import unittest
 
 from benchkit.trial_log.reader import read_log
 from tests.commands import ROOT, Told
@@ -322,7 +321,3 @@ class FromAnotherFolder(Workflow):
                 self.assertEqual((3, ""), (told.code, told.stdout), told.stderr)
                 self.assertTrue(told.stderr.rstrip().endswith(f"run without a model: python3 {ROOT}/{offered}"),
                                 told.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-import unittest
 
 from tests.commands import ROOT
 from tests.workflow import NOWHERE, WorkflowWithServer, typed, typed_in
@@ -81,7 +80,3 @@ class Offers(WorkflowWithServer):
         offered = told.stderr.rpartition("run without a model: ")[2].split()
         self.assertEqual(["python3", str(ROOT / "bench.py"), "--system", "baselines:keywords"], offered)
         self.assertEqual(0, typed_in(self.folder, "bench.py", *offered[2:]).code)
-
-
-if __name__ == "__main__":
-    unittest.main()

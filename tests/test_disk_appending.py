@@ -189,7 +189,3 @@ class Appending(unittest.TestCase):
             file.append(b"x")
         file.close()
         self.refused(EnvironmentFailure, file)
-
-
-if __name__ == "__main__":
-    unittest.main()

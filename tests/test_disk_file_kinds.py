@@ -125,7 +125,3 @@ class Outputs(unittest.TestCase):
             refuse_unlike(str(self.input), TABLE, "table")
         for path in (self.folder / "nowhere", self.folder):
             refuse_unlike(str(path), TABLE, "table")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -121,7 +121,3 @@ class Syncing(WithAFile):
             locking.sync(7)
             locking.sync_folder(self.path.parent)
         self.assertEqual(synced, [7])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -25,7 +25,3 @@ class Circumstances(unittest.TestCase):
                 path.write_text(text, encoding="utf-8")
                 self.assertEqual(name, processor(path))
             self.assertEqual(platform.processor() or platform.machine(), processor(Path(folder) / "nowhere"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -310,7 +310,3 @@ class Lines(InAFolder):
     def test_a_missing_file_is_one_line(self) -> None:
         with self.assertRaisesRegex(Unusable, "there is no such file"):
             LineFile(self.path)
-
-
-if __name__ == "__main__":
-    unittest.main()

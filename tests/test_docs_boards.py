@@ -128,7 +128,3 @@ class TheCommands(unittest.TestCase):
                                           encoding="utf-8", timeout=HANGS_S, check=False)
                     self.assertEqual(done.returncode, 0, done.stderr[-2_000:])
                     self.assertNotIn("Traceback", done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

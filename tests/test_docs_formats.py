@@ -122,7 +122,3 @@ class Page(unittest.TestCase):
     def test_its_examples_are_json(self) -> None:
         examples = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
         self.assertEqual(["recording", "run_record"], [next(iter(json.loads(one))) for one in examples])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -62,7 +62,3 @@ class Page(unittest.TestCase):
         self.assertIn(f"A log plans {MOST_CELLS:,} trials at most", PAGE)
         self.assertIn(f"{MOST_LINE_BYTES >> 20} MiB", PAGE)
         self.assertIn(f"{MOST_SHARDS:,} shards a run", " ".join(PAGE.split()))
-
-
-if __name__ == "__main__":
-    unittest.main()

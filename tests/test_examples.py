@@ -78,7 +78,3 @@ class Flags(unittest.TestCase):
         flags = re.findall(r"^            - (--[a-z-]+)$", text, re.MULTILINE)
         self.assertLessEqual({"--shard", "--log"}, set(flags))
         self.assertLessEqual(set(flags), set(re.findall(r"--[a-z-]+", bench.parser().format_help())))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,7 +4,6 @@ from __future__ import annotations
 import html
 import json
 import re
-import unittest
 from dataclasses import replace
 from fractions import Fraction
 from math import comb
@@ -263,7 +262,3 @@ class ManyIntervals(PrintedTest):
         rows = sum(len(track.rows) for track in board.tracks)
         for text in ("".join(render(board_document(board))) for render in (as_html, as_markdown)):
             self.assertIn(f"of {rows} about {round(rows / 20)} miss", text.replace("\u00a0", " "))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -220,7 +220,3 @@ class Digests(Workflow):
                 told = self.type(command)
                 self.assertIn("\\x1b]0;owned\\x07\\x1b[2J\\u202egood\\x9b31m", told.stdout + told.stderr)
                 self.assertNotRegex(told.stdout + told.stderr, "[\x1b\x07\x9b\u202e]")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -18,7 +18,3 @@ class Goldens(unittest.TestCase):
                 if changed:
                     self.fail("\n".join([*changed[:MOST_LINES], f"({len(changed)} lines; read them, and if they are "
                                          "meant: python3 -m tests.goldens)"]))
-
-
-if __name__ == "__main__":
-    unittest.main()

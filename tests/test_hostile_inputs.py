@@ -235,7 +235,3 @@ class AtTheCommands(Workflow):
                             self.assertEqual(shown_line(line, 10_000), line.replace("\t", "\\t"))
                         if told.code == 2 and not command.startswith("harness.py check"):
                             self.assertEqual(("", 1), (told.stdout, told.stderr.count("\n")))
-
-
-if __name__ == "__main__":
-    unittest.main()

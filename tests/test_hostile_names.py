@@ -216,7 +216,3 @@ class Boards(BoardCommand):
                 with self.subTest(name=name):
                     told = self.type(f"recompute {shlex.quote(name)}")
                     self.assertEqual((2, 1), (told.code, told.stderr.count("\n")), told)
-
-
-if __name__ == "__main__":
-    unittest.main()

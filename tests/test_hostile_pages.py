@@ -89,7 +89,3 @@ class EveryFormat(unittest.TestCase):
         self.assertEqual([], [text for text in CORPUS if text not in outputs and text.removeprefix("'") not in outputs])
         root = ElementTree.fromstring("".join(junit_report(self.runs)))
         self.assertEqual(2 * len(self.record.cases), len(root.findall(".//testcase")))
-
-
-if __name__ == "__main__":
-    unittest.main()

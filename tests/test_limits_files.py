@@ -175,7 +175,3 @@ class Logs(unittest.TestCase):
                         self.assertEqual(Shard(1, of), read_log(path).shard)
                     else:
                         self.assertRaisesRegex(Unusable, "shard is", read_log, path)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -248,7 +248,3 @@ class Words(Workflow):
                 self.assertIn("a\\udcff", told.stderr)
                 self.assertIn("is no UTF-8", told.stderr)
         self.assertNotIn("recorded", [path.name for path in self.folder.iterdir()])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -39,7 +39,3 @@ class Mutants(unittest.TestCase):
     def test_no_two_break_the_same(self) -> None:
         self.assertEqual(len(MUTANTS), len({mutant.breaks for mutant in MUTANTS}))
         self.assertEqual(len(MUTANTS), len({(mutant.file, mutant.new, mutant.old) for mutant in MUTANTS}))
-
-
-if __name__ == "__main__":
-    unittest.main()

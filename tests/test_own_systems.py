@@ -4,7 +4,6 @@ from __future__ import annotations
 import re
 import signal
 import time
-import unittest
 from unittest import mock
 
 from benchkit.basics.clock import Clock
@@ -144,7 +143,3 @@ class Broken:
     def close(self): pass
 def system(name, options): return Broken(options.stop)
 '''
-
-
-if __name__ == "__main__":
-    unittest.main()

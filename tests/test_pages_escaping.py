@@ -206,7 +206,3 @@ class InCsv(unittest.TestCase):
             is_formula = text.startswith(("\t", "\r")) or re.match("[\\s\x00-\x1f\u2028\u202e]*[=+@-]", text)
             self.assertEqual(field, "'" + text if is_formula else text)
             self.assertEqual(count, "7")
-
-
-if __name__ == "__main__":
-    unittest.main()

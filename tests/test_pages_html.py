@@ -240,7 +240,3 @@ class Colours(unittest.TestCase):
     def test_the_braces_of_the_sheet_match(self) -> None:
         self.assertEqual(page.STYLE.count("{"), page.STYLE.count("}"))
         self.assertNotIn("<", page.STYLE)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -352,7 +352,3 @@ class Details(InChromium):
         page.evaluate(f"{folded}.querySelector('summary').focus()")
         page.press("Enter")
         self.assertTrue(page.evaluate(f"{folded}.open"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -126,7 +126,3 @@ def flags(parser):
                 yield from flags(inner)
 print(*flags({module}.parser()))
 """
-
-
-if __name__ == "__main__":
-    unittest.main()

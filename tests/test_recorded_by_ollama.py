@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import unittest
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -78,7 +77,3 @@ class RecordedByOllama(InAFolder):
             self.assertEqual(0, typed_in(self.folder, *command.split()).code)
         latency = json.loads(Path(self.folder, "report.json").read_text("ascii"))["runs"][0]["latency"]
         self.assertEqual((3, 3), (latency["warm"]["n"], latency["cold"]["n"]))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -288,7 +288,3 @@ class MemoryOfDigests(unittest.TestCase):
     def test_an_entry_compared_with_a_log(self) -> None:
         self.assert_takes_little(lambda trials, one, other: compare(
             Side("A", read_book(self.book(trials))[1].logs["x"], None), self.side(other)))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -228,7 +228,3 @@ class AtScale(unittest.TestCase):
 
         # the encoder without indentation is C in every Python; with it, 5 times slower in 3.11 and 3.12
         self.assertLess(fastest(lambda: list(recording_bytes(many))), 4 * fastest(lambda: json.dumps(value)))
-
-
-if __name__ == "__main__":
-    unittest.main()

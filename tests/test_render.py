@@ -304,7 +304,3 @@ class Hostile(unittest.TestCase):
                     self.assertEqual(skeleton(markup), lines)
                     self.assertEqual(len(tables(FENCED.sub("", markup))), 5)
                     self.assertEqual(tags("".join(as_html(every_block(hostile)))), like)
-
-
-if __name__ == "__main__":
-    unittest.main()

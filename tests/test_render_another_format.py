@@ -139,7 +139,3 @@ class AnotherFormat(unittest.TestCase):
             with self.subTest(text=text):
                 same = "\n".join("p" * len(line) for line in text.split("\n"))
                 self.assertEqual(starts(text), starts(same))
-
-
-if __name__ == "__main__":
-    unittest.main()

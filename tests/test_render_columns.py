@@ -108,7 +108,3 @@ class Painting(unittest.TestCase):
             self.assertEqual(Paint(True).toned("x", tone), f"\x1b[{code}mx\x1b[0m")
             self.assertEqual((NO_PAINT.toned("x", tone), NO_PAINT.strong("x"), Paint(True).toned("", tone)),
                              ("x", "x", ""))
-
-
-if __name__ == "__main__":
-    unittest.main()

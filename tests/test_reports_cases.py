@@ -360,7 +360,3 @@ class Sizes(unittest.TestCase):
         shown = page_of(hostile())
         self.assertEqual(shown.count(LONG), 1)
         self.assertNotIn("x" * 200, part_of(shown, "grid"))
-
-
-if __name__ == "__main__":
-    unittest.main()

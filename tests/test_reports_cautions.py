@@ -229,7 +229,3 @@ class Words(unittest.TestCase):
             with self.subTest(code=code):
                 self.assertRegex(code, r"^[a-z]+(-[a-z]+)*$")
                 self.assertNotRegex(text, r"\n|\.$")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -437,7 +437,3 @@ class WhereTheyPart(unittest.TestCase):
         assert parting is not None
         self.assertEqual((TrialOf(2, "A"), None, "pass", "incomplete"), (
             parting.trial, parting.character, parting.base.verdict, parting.candidate.verdict))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -352,7 +352,3 @@ class TextsOfStrangers(unittest.TestCase):
         run = changed(record({"A": "u"}), error=ErrorFacts("BadReply", "a | b\n\n# c `d"))
         self.assertEqual(table_with(markdown_of(run), "message").column("message"), ["``a \\| b\\n\\n# c `d``"])
         self.assertIn("BadReply  1 of 1 (100.0 %)  a | b\\n\\n# c `d\n", text_of(run))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -281,7 +281,3 @@ class ItsText(unittest.TestCase):
                 text = self.text(fallen(0), fallen(lost), GateRules())
                 self.assertRegex(text, rf"\n  cases +{lost} lost, 0 won, {20 - lost} tied\n")
                 self.assertEqual(lost, len(re.findall(r"^  c\d\d +1 of 1 +0 of 1 +-100.0  one trial$", text, re.M)))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -206,7 +206,3 @@ class TheBytes(unittest.TestCase):
             outputs.add(done.stdout)
         self.assertEqual(len(outputs), 1)
         self.assertIn(b'"report": 1', outputs.pop())
-
-
-if __name__ == "__main__":
-    unittest.main()

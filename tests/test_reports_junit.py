@@ -128,7 +128,3 @@ class TextsOfStrangers(unittest.TestCase):
         of = hostile_record()
         again = replace(of, started_at="2027-01-01T00:00:00.000Z", environment={"host": "another"})
         self.assertEqual(text_of(of), text_of(again))
-
-
-if __name__ == "__main__":
-    unittest.main()

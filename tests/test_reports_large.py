@@ -139,7 +139,3 @@ class LargePages(unittest.TestCase):
         page = page_of(record({"A": "+" * 1200 + "-" * 30}), record({"A": "+" * 1100 + "-" * 10}))
         self.assertIn("The same for every k from 1 to 1,000, and for 1,230", page)
         self.assertIn("<th scope=\"col\" class=\"number\">pass^1110</th>", page.replace(" title=\"\"", ""))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -145,7 +145,3 @@ def found(pattern: str, text: str) -> str:
     match = re.search(pattern, text)
     assert match is not None, pattern
     return match.group(1)
-
-
-if __name__ == "__main__":
-    unittest.main()

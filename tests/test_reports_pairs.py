@@ -265,7 +265,3 @@ class TheFigures(unittest.TestCase):
                              (Fraction(12345, 100), "about 120 times"), (Fraction(9999, 100), "99.99 times")):
             with self.subTest(shown):
                 self.assertEqual(f"{shown} as long", times_as_long(ratio))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -274,7 +274,3 @@ class Speed(unittest.TestCase):
         results = [replace(result("A", 1, "+"), attempts=3, retries=2), result("A", 2, "-"), result("A", 3, "n")]
         attempts = tally(results, []).speed.attempts
         self.assertEqual((attempts.cells, attempts.repeated, attempts.most, attempts.retries), (2, 1, 3, 2))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -86,7 +86,3 @@ class WhatWasExpected(unittest.TestCase):
     def test_a_long_or_hostile_one_is_cut_and_stays_a_line(self) -> None:
         self.assertEqual("text: one\\ntwo\\x1b...", expected_line({"text": "one\ntwo\x1b[2J" + "x" * 300}, 21))
         self.assertEqual(200, len(expected_line("x" * 300)))
-
-
-if __name__ == "__main__":
-    unittest.main()

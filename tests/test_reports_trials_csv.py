@@ -97,7 +97,3 @@ class TextsOfStrangers(unittest.TestCase):
                 if title not in FIGURES:
                     self.assertFalse(value.startswith(FORMULA), (title, ascii(value)))
         text_of(hostile_record()).encode("utf-8")
-
-
-if __name__ == "__main__":
-    unittest.main()

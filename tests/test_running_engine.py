@@ -380,7 +380,3 @@ class WhenItEnds(unittest.TestCase):
             self.assertIs(error, caught.exception)
             self.assertLessEqual({"a1", "c1"}, set(fake.recorded_cells()))
             self.assertFalse([cell for cell in fake.recorded_cells() if cell.startswith("b")])
-
-
-if __name__ == "__main__":
-    unittest.main()

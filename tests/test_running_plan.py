@@ -201,7 +201,3 @@ class WhatFits(unittest.TestCase):
         lines = complete().add(plan_line(changed="mail-2"), trial_line("mail-2", 1, asked="mail-2!", attempt=2))
         log = self.log(lines)
         self.assertEqual(["mail-2 2"], cells(work_left(log, plan_line(changed="mail-2"), NO_CHANGES, ALL)))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -227,7 +227,3 @@ class OnAStream(unittest.TestCase):
                         os, "get_terminal_size", lambda fd, columns=columns: os.terminal_size((columns, 24))):
                     progress.Screen(stream).show("x" * 120)
                     self.assertEqual("x" * shown, re.sub(r"[\r\n]", "", os.read(ours, 1000).decode()))
-
-
-if __name__ == "__main__":
-    unittest.main()

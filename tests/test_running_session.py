@@ -322,7 +322,3 @@ class Live(Recording):
         workload = workload_of(config, load_task("parity_task", around.folders), around, None)
         self.assertEqual((Budget(7.0, 3.0), ["two", "three"]), (workload.budget, [one.id for one in workload.cases]))
         self.assertFalse(self.log.exists())
-
-
-if __name__ == "__main__":
-    unittest.main()

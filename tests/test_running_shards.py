@@ -124,7 +124,3 @@ class ItsCells(unittest.TestCase):
     def test_a_limit_is_one_of_the_shard(self) -> None:
         plan, selection = plan_line(("a", "b", "c"), trials=2), Selection(limit=1, shard=Shard(3, 4))
         self.assertEqual(["c 1"], cells(work_left(None, plan, NO_CHANGES, selection)))
-
-
-if __name__ == "__main__":
-    unittest.main()

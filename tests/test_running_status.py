@@ -68,7 +68,3 @@ class Counting(unittest.TestCase):
         self.assertIn("its end: budget", status_text(status_of(self.log(lines.add(StopLine("budget", samples.STAMP))))))
         self.assertIn("changed    2: recorded, but", status_text(
             status_of(self.log(complete().add(plan_line(changed="mail-2"))))))
-
-
-if __name__ == "__main__":
-    unittest.main()

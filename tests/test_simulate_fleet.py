@@ -215,7 +215,3 @@ class TheCommand(unittest.TestCase):
         code, stdout, _ = self.run_main("--help")
         self.assertEqual(0, code)
         self.assertIn("What is aggregated", stdout)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -96,7 +96,3 @@ def ways_of(one: PairedCounts) -> list[Fraction]:
     """The differences of a case of two trials, however its incomplete ones go."""
     return [Fraction(first - second, 2) for first in range(one.first.passed, one.first.most_passed + 1)
             for second in range(one.second.passed, one.second.most_passed + 1)]
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -218,7 +218,3 @@ class TheFastScan(unittest.TestCase):
                 accepted += 1
                 self.assertEqual(seen, self.long_way(bytes(data)), bytes(data))
         self.assertGreater(accepted, 100)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -364,7 +364,3 @@ class Large(Merging):
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
         self.assertLess((peaks[1] - peaks[0]) / (1_500 * len(CASES)), 16.0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -528,7 +528,3 @@ class Memory(InAFolder):
                                       if table.attempts(position)})
                     self.assertEqual([(position, table.cell(position)) for position in sorted(facts)],
                                      list(table.recorded()))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -131,7 +131,3 @@ class TheFastWay(unittest.TestCase):
             ):
                 read(value)
                 self.assertEqual(is_odd, looked_at.call_count > 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -499,7 +499,3 @@ class Exporting(InAFolder):
         clean = self.path.with_name("clean.jsonl")
         self.refused(Unusable, lambda: export_clean(read_log(self.path), clean))
         self.assertFalse(clean.exists())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import re
-import unittest
 
 from tests.board_command import BoardCommand
 from tests.commands import ROOT
@@ -82,7 +81,3 @@ class OneOfEverythingOnABoard(BoardCommand):
         for name in ("board.md", "board.html"):
             with self.subTest(name):
                 self.assertEqual([], of_one((self.batch("triage") / name).read_text(encoding="utf-8")))
-
-
-if __name__ == "__main__":
-    unittest.main()
