@@ -18,7 +18,7 @@ from benchkit.tasks.modules import Made, Raised, called, load_module, source_of,
 
 MOST_BYTES = 256 * 2**20
 MOST_PARTS = 8_000_000
-"""A case of five fields and two tags is some 30 parts (basics/strict_json.py)."""
+"""A case of five fields and two tags is some 30 parts (basics/json_text.py)."""
 MOST_LETTERS = 300
 """Of an id, a split or a tag: they stand in every table."""
 MOST_TAGS = 100
