@@ -90,7 +90,9 @@ def _result(run: RunReport) -> doc.Spans:
     counts = [f"{len(in_state(run.cases, state)):,} {words}" for state, words in (
         (State.STABLE_PASS, "passed every time"), (State.FLAKY, "sometimes"), (State.STABLE_FAIL, "never"))]
     left = len(in_state(run.cases, State.POSSIBLY_FLAKY, State.NO_DATA))
-    tries_left = f"; {left:,} {word_for(left, 'has', 'have')} tries left" if left else ""
+    has_left = any(error.type == "NotRun" for error in run.unjudged)
+    words = word_for(left, "has tries left", "have tries left") if has_left else word_for(left, "is open", "are open")
+    tries_left = f"; {left:,} {words}" if left else ""
     return passed, f"; of {count_of(coverage.cases, 'case')} {', '.join(counts)}{tries_left}"
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from benchkit.basics.texts import as_given, count_of, names_of, verb_for, word_for
+from benchkit.basics.texts import all_of, as_given, count_of, names_of, verb_for, word_for
 from benchkit.pages.parts import Tone
 from benchkit.render import document as doc
 from benchkit.reports import figures
@@ -162,8 +162,10 @@ def _sameness(found: Comparison) -> Iterator[Fact]:
     if found.margin is None and found.is_apart:
         return
     margin = figures.distance(found.smallest_margin, found.margin)
-    whatever = ", whatever becomes of the incomplete trials" if any(found.incomplete) else ""
-    smallest = f"the interval lies within {margin} points of no difference{whatever}"
+    smallest = f"the interval lies within {margin} points of no difference"
+    if any(found.incomplete):
+        where = all_of(len(found.cases), "common case")
+        smallest = f"over {where} {smallest}, whatever becomes of the incomplete trials"
     if found.margin is None:
         yield "sameness", f"{smallest}: no smaller margin could call them the same"
     else:
@@ -176,9 +178,9 @@ def _counts(found: Comparison) -> Iterator[Fact]:
     base, candidate = found.incomplete
     if found.bounds is not None and base + candidate:
         who = f"the {found.robust} is ahead either way" if found.robust else "who is ahead is open"
-        yield "incomplete", (
-            f"{count_of(base, 'trial')} of the base and {candidate:,} of the candidate: as they go, the difference is "
-            f"{points_spread(found.bounds.low, found.bounds.high)} points; {who}")
+        where, spread = all_of(len(found.cases), "common case"), points_spread(found.bounds.low, found.bounds.high)
+        yield "incomplete", (f"{count_of(base, 'trial')} of the base and {candidate:,} of the candidate: as they go, "
+                             f"the difference over {where} is {spread} points; {who}")
     lost, won, tied, unknown = (len(found.with_outcome(one)) for one in (
         Outcome.LOST, Outcome.WON, Outcome.TIED, Outcome.UNKNOWN))
     yield "cases", (f"{lost:,} lost, {won:,} won, {tied:,} tied"
