@@ -76,6 +76,12 @@ class TheHeadline(unittest.TestCase):
                     "5 of 6 planned trials (2 NotRun, 2 Timeout, ...); 0 of 3 cases complete",
                     "as the missing ones go: pass^1 16.7 to 100.0 % (95 %: 1.8 to 100.0), pass^2 0.0 to 100.0 % "
                     "(0.0 to 100.0)")),
+                ({"A": "++", "B": "+t"}, (
+                    "3 of 3 judged tries passed: 100.0 %; of 2 cases 1 passed every time, 0 sometimes, 0 never; 1 is "
+                    "open",
+                    "1 of 4 planned trials (1 Timeout); 1 of 2 cases complete",
+                    "as the missing ones go: pass^1 75.0 to 100.0 % (95 %: 19.8 to 100.0), pass^2 50.0 to 100.0 % "
+                    "(9.5 to 100.0)")),
                 ({}, ("nothing is known: none of 0 planned trials could be judged",
                       "nothing: all 0 planned trials were judged", "nothing: there are no cases"))):
             with self.subTest(marks=marks):
