@@ -206,7 +206,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                        help="how long the server thinks over an answer (default %(default)s)")
     flags.add_argument("--size", type=int, default=20, help="trials of the smaller run one at a time; the others are "
                        "multiples of it (default %(default)s)")
-    flags.add_argument("--kit", type=Path, default=ROOT, help="the folder of the doors (default: these)")
+    flags.add_argument("--kit", type=Path, default=ROOT, help="the folder of the commands (default: these)")
     flags.add_argument("--folder", type=Path, help="where logs are written: which disk matters (default: the folder "
                        "for temporary files)")
     given = flags.parse_args(argv)

@@ -191,7 +191,7 @@ class WhatItSays(unittest.TestCase):
             self.assertIsNone(compared({"A": base}, {"A": candidate}).robust)
         self.assertNotIn("winner-not-robust", [caution.code for caution in robust.warnings])
 
-    def test_other_numbers_of_trials_and_other_machines_are_cautions(self) -> None:
+    def test_other_numbers_of_trials_and_other_machines_are_warnings(self) -> None:
         there = record({"A": "+++"}, sessions=[replace(SESSION, hardware="another bench")])
         codes = [caution.code for caution in compared({"A": "++"}, there).warnings]
         self.assertEqual(["few-differing-cases", "trials-differ", "machines-differ"], codes)

@@ -192,8 +192,8 @@ def side_by_side(runs: Sequence[RunReport], margin: Fraction | None = None) -> S
             smallest = holm([*p_values[:place], comparison.smallest_p, *p_values[place + 1:]])[place]
             place += 1
             if smallest >= ALPHA:
-                caution = _few_differing(comparison, smallest, len(p_values))
-                told = replace(comparison, warnings=(caution, *comparison.warnings))
+                warning = _few_differing(comparison, smallest, len(p_values))
+                told = replace(comparison, warnings=(warning, *comparison.warnings))
         pairs.append(Pair(base, candidate, reasons, told, p, smallest))
     ranks = tuple(_rank(place, pairs) for place in range(len(runs)))
     return SideBySide(tuple(runs), labels_of([run.name for run in runs]), ranks, tuple(pairs))

@@ -114,7 +114,7 @@ def _properties_of(run: RunReport) -> Iterator[tuple[str, str]]:
     yield "sessions", str(len(record.sessions))
     for number, session in enumerate(record.sessions, 1):
         yield from ((f"session.{number}.{key}", value) for key, value in _session_facts(session))
-    yield from ((f"warning.{caution.code}", caution.text) for caution in run.warnings)
+    yield from ((f"warning.{warning.code}", warning.text) for warning in run.warnings)
 
 
 def _session_facts(session: SessionFacts) -> Iterator[tuple[str, str]]:

@@ -19,7 +19,7 @@ WARM = {"options": {"temperature": 1.0}}
 
 
 def warnings(run: RunRecord) -> dict[str, str]:
-    """The cautions of a run by code; a code stands once."""
+    """The warnings of a run by code; a code stands once."""
     found: tuple[ReportWarning, ...] = report_of(run, "run").warnings
     codes = [caution.code for caution in found]
     assert len(set(codes)) == len(codes), codes
