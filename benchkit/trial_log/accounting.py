@@ -29,8 +29,8 @@ from benchkit.trial_log.scan import Prescan, ScannedTrial, line_and_place, scan_
 class RequestChanges:
     """Kept for what changed or came late only, so that a long plan takes no memory here.
 
-    A trial line before `changed_at` was asked something else. One before `known_at` was asked we know not what:
-    the line that said so is lost, as can be in a damaged log.
+    A trial line before `changed_at` answers another request than the one of now. Of one before `known_at` the log does
+    not say which request it answers: the line that said so is lost, as can be in a damaged log.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class RequestChanges:
         return max(self._changed.get(("case", cell.case), 0), self._changed.get(("system", cell.system), 0))
 
     def known_at(self, cell: Cell) -> int:
-        """From where on it is known what a cell is asked."""
+        """The byte offset of the first line that says what a cell is asked; 0 if the whole log is behind it."""
         return max(
             self._known.get(("case", cell.case), self._first_plan), self._known.get(("system", cell.system), 0))
 
