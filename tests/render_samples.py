@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from benchkit.pages.curve_charts import Curve, CurveChart, DistributionChart, Group, PercentileMark, Point
-from benchkit.pages.parts import Tone
 from benchkit.pages.row_charts import Lane, Moment, TimelineChart, TimelineEvent
+from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
 
 

@@ -23,7 +23,7 @@ from benchkit.boards.standings import GateStatus, Readings, Standing, TrackRow, 
 from benchkit.boards.trace_check import Verification, Violation
 from benchkit.boards.trace_invariants import LINES
 from benchkit.boards.usage import TokenUse
-from benchkit.pages.parts import Tone
+from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
 from benchkit.reports.speed import LatencyColumn
 from benchkit.statistics.intervals import clopper_pearson, wilson

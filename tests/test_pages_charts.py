@@ -18,9 +18,9 @@ from benchkit.pages import row_charts as rowed
 from benchkit.pages import svg
 from benchkit.pages.curve_charts import PLOT, Curve, CurveChart, DistributionChart, Group, PercentileMark, Point
 from benchkit.pages.html import Html, whole
-from benchkit.pages.parts import Tone
 from benchkit.pages.row_charts import DrawnBar, Lane, Moment, RowTitles, TimelineChart, TimelineEvent
 from benchkit.pages.svg import Scale
+from benchkit.pages.tones import Tone
 from tests.goldens import GOLDENS
 
 HOSTILE = ("</script><script>alert(1)</script>", "\"><img src=x onerror=alert(1)>")

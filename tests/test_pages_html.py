@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from benchkit.pages import page
 from benchkit.pages.html import Html, breakable, element, joined, stream, whole
 from benchkit.pages.page import PageSection, document
-from benchkit.pages.parts import SIGNS, Tone, badge, mark, stacked_bar
+from benchkit.pages.parts import SIGNS, badge, mark, stacked_bar
+from benchkit.pages.tones import Tone
 from benchkit.render.as_html import block_html
 from benchkit.render.document import Column, Table, Verbatim
 from tests.test_pages_escaping import read_html

@@ -5,9 +5,8 @@ import re
 import tracemalloc
 import unittest
 from collections.abc import Sequence
-from dataclasses import replace
 
-from benchkit.pages.parts import Tone
+from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
 from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import COMMENT, as_markdown, markdown_line, markdown_words
@@ -195,14 +194,14 @@ class HowMuch(unittest.TestCase):
             self.assertIn("<td>3</td>", html(table))
 
     def test_a_table_for_those_who_want_everything_is_folded_on_the_page(self) -> None:
-        self.assertTrue(html(replace(RATES, detail=doc.ALL)).startswith("<details><summary>Rates</summary>"))
+        self.assertTrue(html(RATES._replace(detail=doc.ALL)).startswith("<details><summary>Rates</summary>"))
 
     def test_what_is_more_than_a_few_is_folded_or_left_out_and_it_is_said(self) -> None:
         table = doc.Table("", [doc.Column("n")], lambda: ((number,) for number in range(9)), doc.Cut(2, 4, "row", 9))
         for _ in range(2):
             self.assertIn("and 7 more rows", text(table))
             self.assertIn("And 5 more rows, not shown.", html(table))
-        self.assertIn("and 7 more rows", text(replace(table, cut=doc.Cut(2))))
+        self.assertIn("and 7 more rows", text(table._replace(cut=doc.Cut(2))))
         bars = doc.Bars("Tags", "tag", "pass^1", "passed", [doc.Bar(str(n), 0.5, None, None, "") for n in range(9)],
                         doc.Cut(2, 5, "tag"))
         page = html(doc.Chart(bars))
@@ -213,8 +212,9 @@ class HowMuch(unittest.TestCase):
 class Room(unittest.TestCase):
     def document(self, parts: int, rows: int, letters: int) -> doc.Document:
         """A document of many alike parts."""
-        blocks = [doc.words("Lead."), doc.Table("", [doc.Column("x")], [(doc.Code("x" * letters, letters),)] * rows,
-                                                doc.Cut(10, None, "case"), detail=doc.MORE)]
+        blocks: list[doc.Block] = [doc.words("Lead."), doc.Table(
+            "", [doc.Column("x")], [(doc.Code("x" * letters, letters),)] * rows, doc.Cut(10, None, "case"),
+            detail=doc.MORE)]
         return doc.Document("Many", (), [doc.Section(f"p{n}", f"Part {n}", blocks, is_part=True) for n in range(parts)],
                             "End.")
 

@@ -8,7 +8,7 @@ from functools import singledispatch
 from itertools import islice
 
 from benchkit.basics.texts import shown
-from benchkit.pages.parts import Tone
+from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
 from benchkit.render.reading import counted, made, plain, spans_of
 from tests.corpus import CORPUS
@@ -128,8 +128,9 @@ class AnotherFormat(unittest.TestCase):
         self.assertLessEqual(len(list(filter(str.strip, renderer[1].split("\n")))), 90)
 
     def test_it_says_what_the_blocks_say(self) -> None:
-        blocks = [doc.Paragraph(("7 of 9 ", doc.Strong("passed"), " by ", doc.Code("a/b"), ".")),
-                  doc.Bullets([doc.Mark("fail", Tone.FAIL)])]
+        blocks: list[doc.Block] = [
+            doc.Paragraph(("7 of 9 ", doc.Strong("passed"), " by ", doc.Code("a/b"), ".")),
+            doc.Bullets([doc.Mark("fail", Tone.FAIL)])]
         document = doc.Document("A run", blocks, [doc.Section("why", "Why", [doc.Paragraph("So.")])], "End.")
         self.assertEqual("".join(as_org(document)),
                          "#+TITLE: A run\n 7 of 9 *passed* by a\\slash{}b.\n\n- fail\n\n* Why\n So.\n\n\n End.\n\n")

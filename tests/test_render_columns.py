@@ -5,7 +5,7 @@ import unittest
 from collections.abc import Sequence
 from functools import partial
 
-from benchkit.pages.parts import Tone
+from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
 from benchkit.render.columns import NO_PAINT, WIDTH, Paint, Painted, clipped, folded, quoted, table, width_of, wrapped
 

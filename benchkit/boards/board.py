@@ -16,7 +16,7 @@ from benchkit.boards.samples import SampledCase, readable_word
 from benchkit.boards.scores import RowError
 from benchkit.boards.standings import Standing, TrackSection, ranking_of, records_of, tracks_of
 from benchkit.boards.trace_check import Verification, Violation
-from benchkit.pages.parts import Tone
+from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
 from benchkit.running.plan import can_be_retried
 from benchkit.trial_log.reader import TrialLog

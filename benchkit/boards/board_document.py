@@ -12,7 +12,7 @@ from benchkit.boards.sections import took
 from benchkit.boards.sections.ranking import ranking_blocks, track_blocks
 from benchkit.boards.sections.sampled import sample_blocks
 from benchkit.boards.trace_check import Verification
-from benchkit.pages.parts import Tone
+from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
 
 STATUS = {

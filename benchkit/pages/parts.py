@@ -1,23 +1,11 @@
-"""Tones, and the signs that show them: marks, badges, small bars of counts, the key of a chart."""
+"""The signs that show a tone: marks, badges, small bars of counts, the key of a chart."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 
 from benchkit.pages.html import Html, element, whole
 from benchkit.pages.svg import bar, percentage, picture
-
-
-class Tone(StrEnum):
-    """What a mark, a badge or a bar says; the value is its class in the style sheet."""
-
-    PASS = "pass"
-    FAIL = "fail"
-    INCOMPLETE = "incomplete"
-    FLAKY = "flaky"
-    ABSENT = "absent"
-    PLAIN = "plain"
-
+from benchkit.pages.tones import Tone
 
 SIGNS = {Tone.PASS: "\u2713", Tone.FAIL: "\u00d7", Tone.INCOMPLETE: "?", Tone.FLAKY: "~", Tone.ABSENT: "\u00b7"}
 """What tells a tone without its colour; PLAIN has none."""

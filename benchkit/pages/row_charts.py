@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from benchkit.basics.texts import count_of, percent, points
 from benchkit.pages import svg
 from benchkit.pages.html import Child, Html, element, joined, stream
-from benchkit.pages.parts import Tone, key
+from benchkit.pages.parts import key
 from benchkit.pages.svg import Scale, plain_number
+from benchkit.pages.tones import Tone
 
 HEIGHT = 26
 _MIDDLE = HEIGHT / 2

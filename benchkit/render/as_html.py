@@ -150,7 +150,7 @@ def _row(columns: Sequence[doc.Column], cells: Sequence[doc.Cell]) -> Html:
 
 
 def _chart(block: doc.Chart) -> Iterator[Html]:
-    match block.data:
+    match block.data() if callable(block.data) else block.data:
         case doc.Bars() as data:
             yield from _cut(partial(_bars, data), data.rows, data.caption, data.cut)
         case CurveChart() as data:

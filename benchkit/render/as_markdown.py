@@ -11,7 +11,7 @@ from itertools import groupby, islice
 
 from benchkit.basics.texts import count_of, shown
 from benchkit.pages.html import markdown_block, markdown_cell, markdown_summary
-from benchkit.pages.parts import Tone
+from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
 from benchkit.render.reading import made, plain, shown_part, spans_of
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from benchkit.basics.texts import count_of, shown_line
-from benchkit.pages.curve_charts import CurveChart, DistributionChart
-from benchkit.pages.parts import Tone
-from benchkit.pages.row_charts import TimelineChart
+from benchkit.pages.tones import Tone
+
+if TYPE_CHECKING:
+    # what only a page draws is imported only where one is made
+    from benchkit.pages.curve_charts import CurveChart, DistributionChart
+    from benchkit.pages.row_charts import TimelineChart
 
 Item = TypeVar("Item")
 Many: TypeAlias = Sequence[Item] | Callable[[], Iterable[Item]]
@@ -34,8 +37,7 @@ LEAD, MORE, ALL = Detail
 # spans: what a line is made of
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(NamedTuple):
     """A name or a short text of strangers, on one line, its end left out where it has more than `most` characters."""
 
     text: str
@@ -47,15 +49,13 @@ class Code:
         return shown_line(self.text, self.most)
 
 
-@dataclass(frozen=True, slots=True)
-class Strong:
+class Strong(NamedTuple):
     """Words that stand out."""
 
     content: str | Code
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A verdict or a state in words, with its tone. A `small` one is a sign, and the words are told when pointed at.
 
     It leads to the part of the document whose anchor is `to`, where a format has links.
@@ -67,15 +67,15 @@ class Mark:
     to: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A span that leads to the part of the document with this anchor; an empty anchor leads nowhere."""
 
     to: str
     content: str | Code | Strong
 
 
-@dataclass(frozen=True, slots=True)
+# no tuple: a type checker would not tell its parts from spans
+@dataclass(frozen=True, eq=False, repr=False)
 class Tally:
     """How many are of each tone: `7 pass, 2 fail`, or a small bar. `title` is of what."""
 
@@ -93,35 +93,27 @@ Cell: TypeAlias = Spans | int | None
 # blocks: what a document is made of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
-    """Any part of a document."""
-
-    detail: Detail = LEAD
+Blocks: TypeAlias = "Many[Block]"
 
 
-Blocks: TypeAlias = Many[Block]
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph(Block):
+class Paragraph(NamedTuple):
     """A sentence or several. A `quiet` one explains what stands beside it; an `unbroken` one stays on its line."""
 
     spans: Spans
     quiet: bool = False
     unbroken: bool = False
+    detail: Detail = LEAD
 
 
-@dataclass(frozen=True, slots=True)
-class Facts(Block):
+class Facts(NamedTuple):
     """Labels, and what is said of each; `more` of them beneath, for readers of that detail."""
 
     pairs: Sequence[tuple[str, Spans]]
     more: Sequence[tuple[str, Spans]] = ()
+    detail: Detail = LEAD
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(NamedTuple):
     """A headline figure: the number as text, what it is, and a line below it (interval, denominator)."""
 
     value: str
@@ -130,11 +122,11 @@ class Figure:
     tone: Tone = Tone.PLAIN
 
 
-@dataclass(frozen=True, slots=True)
-class Figures(Block):
+class Figures(NamedTuple):
     """Headline figures beside each other."""
 
     items: Sequence[Figure]
+    detail: Detail = LEAD
 
 
 class Kind(StrEnum):
@@ -145,8 +137,7 @@ class Kind(StrEnum):
     NUMBER = "number"
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column of a table.
 
     A `flexible` one is cut where the line has no room. Neighbours of the same `group` have its words above their
@@ -161,8 +152,7 @@ class Column:
     detail: Detail = LEAD
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """How much of a long list is shown: `few` at first, the others in a fold; at most `most` at all; None is all.
 
     `what` is the name of one; `total` is how many there are, where the list is made by a function.
@@ -178,8 +168,7 @@ class Cut:
         return count_of(count, f"more {self.what}")
 
 
-@dataclass(frozen=True, slots=True)
-class Table(Block):
+class Table(NamedTuple):
     """Rows of one cell for each column, in the order they are to be shown; the first cell names its row.
 
     Formats of plain text leave the caption out unless it `is_titled`. `look` is a name in the style sheet of pages.
@@ -191,10 +180,10 @@ class Table(Block):
     cut: Cut = Cut()
     is_titled: bool = False
     look: str = ""
+    detail: Detail = LEAD
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     """A share from 0 to 1, or a difference from -1 to 1, and its interval; None where it is not known.
 
     `note` is its text. `least` and `most` stand in place of a value of which only these ends are known.
@@ -210,8 +199,7 @@ class Bar:
     most: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Bars:
+class Bars(NamedTuple):
     """Shares with intervals, a row each; differences around zero where `is_signed`."""
 
     caption: str
@@ -223,45 +211,50 @@ class Bars:
     is_signed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Chart(Block):
-    """A picture, the sentence below it, and the blocks that stand in its place where a format draws none."""
+Picture: TypeAlias = "Bars | CurveChart | DistributionChart | TimelineChart"
 
-    data: Bars | CurveChart | DistributionChart | TimelineChart
+
+class Chart(NamedTuple):
+    """A picture, the sentence below it, and the blocks that stand in its place where a format draws none.
+
+    What needs to be computed is given as the function that does, called only where it is drawn.
+    """
+
+    data: Picture | Callable[[], Picture]
     sentence: Spans = ""
     instead: Blocks = ()
+    detail: Detail = LEAD
 
 
-@dataclass(frozen=True, slots=True)
-class Callout(Block):
+class Callout(NamedTuple):
     """What must not be overlooked, such as a warning or a verdict; a `folded` one shows its title first."""
 
     tone: Tone
     title: Spans
     blocks: Blocks = ()
     folded: bool = False
+    detail: Detail = LEAD
 
 
-@dataclass(frozen=True, slots=True)
-class Bullets(Block):
+class Bullets(NamedTuple):
     """A list."""
 
     items: Many[Spans]
     is_numbered: bool = False
+    detail: Detail = LEAD
 
 
-@dataclass(frozen=True, slots=True)
-class Fold(Block):
+class Fold(NamedTuple):
     """A part that opens when its title is clicked, or a link to its anchor followed."""
 
     title: Spans
     blocks: Blocks
     anchor: str = ""
     is_open: bool = False
+    detail: Detail = LEAD
 
 
-@dataclass(frozen=True, slots=True)
-class Verbatim(Block):
+class Verbatim(NamedTuple):
     """A text of strangers as it is, under its title; of a long one the beginning, which is said.
 
     The characters from `strong[0]` up to `strong[1]` stand out where a format can show it.
@@ -272,6 +265,7 @@ class Verbatim(Block):
     most_characters: int | None = None
     most_lines: int | None = None
     strong: tuple[int, int] = (0, 0)
+    detail: Detail = LEAD
 
     @property
     def beginning(self) -> tuple[str, str]:
@@ -285,15 +279,14 @@ class Verbatim(Block):
         return kept, f"The first {self.most_characters:,} of {len(self.text):,} characters."
 
 
-@dataclass(frozen=True, slots=True)
-class Beside(Block):
+class Beside(NamedTuple):
     """Blocks next to each other where there is room."""
 
     blocks: Sequence[Block]
+    detail: Detail = LEAD
 
 
-@dataclass(frozen=True, slots=True)
-class Section(Block):
+class Section(NamedTuple):
     """A part with a title, which links lead to by its anchor (letters, digits, hyphens); nothing for an empty one.
 
     `is_part`: one of several alike, such as runs: where space is short, later ones are told with LEAD alone.
@@ -303,10 +296,15 @@ class Section(Block):
     title: Spans
     blocks: Blocks
     is_part: bool = False
+    detail: Detail = LEAD
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+Block: TypeAlias = (Paragraph | Facts | Figures | Table | Chart | Callout | Bullets | Fold | Verbatim | Beside
+                    | Section)
+"""Any part of a document; `detail` is who is shown it."""
+
+
+class Document(NamedTuple):
     """A whole report or board: its title, what comes first, its sections, and how it was made."""
 
     title: Spans

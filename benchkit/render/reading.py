@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 
-from benchkit.pages.parts import Tone
+from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
 
 SIGNS = {Tone.PASS: "+", Tone.FAIL: "-", Tone.INCOMPLETE: "?", Tone.FLAKY: "~", Tone.ABSENT: ".", Tone.PLAIN: "*"}

@@ -3,14 +3,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from benchkit import VERSION
 from benchkit.basics.texts import count_of
-from benchkit.pages.curve_charts import Curve, CurveChart
-from benchkit.pages.parts import Tone
+from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
-from benchkit.render.as_html import as_html
-from benchkit.render.as_markdown import COMMENT, as_markdown
 from benchkit.render.as_text import as_text
 from benchkit.render.columns import NO_PAINT, Paint
 from benchkit.reports import figures
@@ -26,6 +24,9 @@ from benchkit.reports.sections.run import OPEN_BANDS, curve_points, rate_bar
 from benchkit.reports.tally import in_state, never_passed
 from benchkit.reports.verdicts import of_tries, verdict_of
 from benchkit.statistics.estimators import State
+
+if TYPE_CHECKING:
+    from benchkit.pages.curve_charts import CurveChart
 
 RUNS, PAIRS = doc.Cut(None, 640, "run"), doc.Cut(None, 640, "pair")
 MOST_APART, MOST_VERDICTS, MOST_CURVES = 6, 6, 6
@@ -141,7 +142,8 @@ def _overview_blocks(side: SideBySide, anchors: Sequence[str]) -> Iterator[doc.B
          len(run.warnings), doc.Code(run.record.system))
         for name, run in zip(names, side.runs, strict=True)], RUNS, detail=doc.MORE)
     if k > 1 and len(side.runs) <= MOST_CURVES:
-        yield _curves(side, k)
+        is_open = any(run.totals.incomplete for run in side.runs)
+        yield doc.Chart(partial(_curves, side, k, is_open), f"In the picture, {OPEN_BANDS}." if is_open else "")
     if side.tests:
         yield _differences(side)
 
@@ -171,15 +173,15 @@ def _linked_title(side: SideBySide, number: int) -> tuple[doc.Span, ...]:
     return pairs.pair_title(side, side.pairs[number], pairs.pair_anchor(side, number))
 
 
-def _curves(side: SideBySide, k: int) -> doc.Chart:
+def _curves(side: SideBySide, k: int, is_open: bool) -> CurveChart:
+    from benchkit.pages.curve_charts import Curve, CurveChart
     runs = list(zip(side.labels, side.runs, strict=True))
     curves = [Curve(label, curve_points({one.k: one.hat for one in run.suite if one.k <= k}, run.coverage.cases))
               for label, run in runs]
     told = "; ".join(f"{label}: {rate(one.hat)} %" for label, run in runs if (one := suite_at(run, k)) is not None)
-    is_open = any(run.totals.incomplete for run in side.runs)
-    return doc.Chart(CurveChart("pass^k of every run: all of k tries pass",
-                                f"At k = {k:,}: {told}{f'; {OPEN_BANDS}' if is_open else ''}", "k, number of tries",
-                                "share of cases", curves), f"In the picture, {OPEN_BANDS}." if is_open else "")
+    return CurveChart("pass^k of every run: all of k tries pass",
+                      f"At k = {k:,}: {told}{f'; {OPEN_BANDS}' if is_open else ''}", "k, number of tries",
+                      "share of cases", curves)
 
 
 def _differences(side: SideBySide) -> doc.Chart:
@@ -219,11 +221,13 @@ def text_report(side: SideBySide, paint: Paint = NO_PAINT, is_full: bool = False
 
 def markdown_report(side: SideBySide) -> Iterator[str]:
     """The report for a pull request: all of it fits a comment, whatever it is about."""
+    from benchkit.render.as_markdown import COMMENT, as_markdown
     return as_markdown(document_of(side), COMMENT)
 
 
 def page_report(side: SideBySide) -> Iterator[str]:
     """The report as one self-contained page, with every trial of a run of up to 10,000."""
+    from benchkit.render.as_html import as_html
     return as_html(document_of(side, anchors_of(side.runs)))
 
 

@@ -9,7 +9,7 @@ from benchkit.basics.texts import count_of, percent, shown_line
 from benchkit.boards.board import Board
 from benchkit.boards.sections.wording import LONGEST_LINE, MOST_WORDS, SYSTEMS, counts_of, names, of_system, share_of
 from benchkit.boards.standings import GateStatus, Standing, TrackRow, TrackSection
-from benchkit.pages.parts import Tone
+from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
 from benchkit.reports.figures import NOT_AVAILABLE, each_by_itself, of, spread
 

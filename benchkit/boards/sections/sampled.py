@@ -10,8 +10,8 @@ from benchkit.basics.texts import are, count_of, percent, shown_line
 from benchkit.boards.board import Board
 from benchkit.boards.samples import Payload, SampledAnswer, SampledCase
 from benchkit.boards.sections.wording import LONGEST_LINE, held, names, synthetic_mark
-from benchkit.pages.parts import Tone
 from benchkit.pages.row_charts import Lane, Moment, TimelineChart, TimelineEvent
+from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
 from benchkit.reports.figures import NOT_AVAILABLE
 

@@ -7,7 +7,7 @@ from benchkit.basics.texts import percent, shown_line
 from benchkit.boards.board import Board
 from benchkit.boards.findings import SystemFacts
 from benchkit.boards.standings import Readings, Standing
-from benchkit.pages.parts import Tone
+from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
 from benchkit.reports.figures import spread
 

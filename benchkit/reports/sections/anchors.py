@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from benchkit.pages.html import html_text
 from benchkit.reports.outputs import AnswerGroup, OutcomeLimits, answer_groups, value_text
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.tally import CaseRow
@@ -105,6 +104,7 @@ def _texts(run: RunReport, cases: Mapping[int, DetailedCase]) -> Iterator[str]:
 
 def most_characters(texts: Iterable[str], most_bytes: int = TEXT_BYTES) -> int:
     """How many characters of each text fit into so many bytes of a page, from LONGEST_TEXT halved until they do."""
+    from benchkit.pages.html import html_text
     most, kept = LONGEST_TEXT, list(texts)
     while most > SHORTEST_TEXT:
         kept = [text[:most] for text in kept]

@@ -6,7 +6,7 @@ from functools import partial
 from operator import itemgetter
 
 from benchkit.basics.texts import are, count_of, sentence, shown_line, word_for
-from benchkit.pages.parts import Tone
+from benchkit.pages.tones import Tone
 from benchkit.recordings.run_record import Result
 from benchkit.render import document as doc
 from benchkit.reports import outputs

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from benchkit.basics.texts import all_of, count_of, word_for
-from benchkit.pages.parts import Tone
+from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
 from benchkit.reports.failures import check_error
 from benchkit.reports.figures import of, percent, rate, share, spread

@@ -3,12 +3,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
 from benchkit.basics.texts import all_of, as_given, count_of, names_of, verb_for, word_for
-from benchkit.pages.parts import Tone
+from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
 from benchkit.reports import figures
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
@@ -88,7 +87,7 @@ def pair_blocks(side: SideBySide, pair: Pair, case_anchor: CaseAnchor = nowhere,
     least = doc.LEAD if side.tests <= MOST_IN_FULL else doc.MORE
     for block in (*_numbers(side, pair, found), *warning_blocks(found.warnings),
                   *_changed(pair, found, case_anchor), *_unchanged(pair, found, case_anchor, most_tied)):
-        yield replace(block, detail=max(block.detail, least))
+        yield block._replace(detail=max(block.detail, least))
 
 
 def _changed(pair: Pair, found: Comparison, case_anchor: CaseAnchor) -> Iterator[doc.Block]:

@@ -3,11 +3,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from benchkit.basics.json_text import canonical
 from benchkit.basics.texts import count_of, percent_in_words, sentence, word_for
-from benchkit.pages.curve_charts import Curve, CurveChart, DistributionChart, Group, PercentileMark, Point
-from benchkit.pages.parts import Tone
+from benchkit.pages.tones import Tone
 from benchkit.recordings.recording import SessionFacts
 from benchkit.render import document as doc
 from benchkit.reports import figures
@@ -20,6 +21,9 @@ from benchkit.reports.tally import EVERY_K, last_ks, shown_ks
 from benchkit.reports.warnings import temperature_of
 from benchkit.statistics.percentiles import PERCENTS
 from benchkit.statistics.suites import SuiteAtK, SuiteMetric
+
+if TYPE_CHECKING:
+    from benchkit.pages.curve_charts import CurveChart, DistributionChart, Point
 
 SESSIONS, SETTINGS = doc.Cut(8, 50, "session"), doc.Cut(20, 60, "setting")
 LONGEST_IN_TABLE, LONGEST_VALUE, MOST_LONGER = 72, 400, 60
@@ -58,7 +62,7 @@ def rate_blocks(run: RunReport) -> Iterator[doc.Block]:
         yield doc.words("There are no cases.")
         return
     if len(run.suite) > 1:
-        yield doc.Chart(_curves(run), f"In the picture, {OPEN_BANDS}." if run.totals.incomplete else "")
+        yield doc.Chart(partial(_curves, run), f"In the picture, {OPEN_BANDS}." if run.totals.incomplete else "")
     every = shown_ks(run.suite, EVERY_K)
     shown = every if len(every) <= FEW_K else shown_ks(run.suite)
     yield suite_table(run, "How often one try, any of k and all of k pass", shown)
@@ -107,6 +111,7 @@ def _cells(metric: SuiteMetric, is_open: bool, is_short: bool) -> list[str]:
 
 
 def _curves(run: RunReport) -> CurveChart:
+    from benchkit.pages.curve_charts import Curve, CurveChart
     last, cases = run.suite[-1], run.coverage.cases
     told = (f"At k = {last.k:,}, pass@k is {rate(last.at)} % and pass^k {rate(last.hat)} %; "
             "bands are 95 % intervals for other such cases, incomplete trials included"
@@ -119,6 +124,7 @@ def _curves(run: RunReport) -> CurveChart:
 
 def curve_points(metrics: Mapping[int, SuiteMetric], cases: int) -> list[Point]:
     """By k: the completed-only value where it is over all cases, the interval, and worst and best if any differ."""
+    from benchkit.pages.curve_charts import Point
     is_open = any(one.worst != one.best for one in metrics.values())
     return [Point(k, figures.completed_of_all(one, cases), one.low, one.high,
                   float(one.worst) if is_open else None, float(one.best) if is_open else None)
@@ -263,7 +269,7 @@ def speed_blocks(run: RunReport) -> Iterator[doc.Block]:
     warm, cold = run.speed.warm, run.speed.cold
     if warm.n or cold.n:
         columns = [doc.Column("seconds"), *map(doc.number, ("warm", "95 %", "cold", "95 %"))]
-        yield doc.Chart(_latencies(warm, cold))
+        yield doc.Chart(partial(_latencies, warm, cold))
         yield doc.Table("Latency, by percentile", columns, list(_rows(warm, cold)), detail=doc.MORE)
         yield doc.quiet(f"In seconds, judged trials and timeouts, by nearest rank; {COLD}: its prompt is not in the "
                         "cache of the server; 95 %: rank interval (?: too few trials for that end).", detail=doc.MORE)
@@ -312,6 +318,7 @@ def _rows(warm: LatencyColumn, cold: LatencyColumn) -> Iterator[Sequence[doc.Cel
 
 
 def _latencies(warm: LatencyColumn, cold: LatencyColumn) -> DistributionChart:
+    from benchkit.pages.curve_charts import DistributionChart, Group, PercentileMark
     longest = max(warm.longest or 0.0, cold.longest or 0.0)
     scale, unit = (1, "s") if longest >= SHORT_S else (1000, "ms")
     groups = []
