@@ -36,21 +36,6 @@ def completed_of_all(metric: SuiteMetric, cases: int) -> float | None:
     return float(metric.completed) if metric.completed is not None and is_of_all else None
 
 
-NO_ERROR = "none"
-"""A standard error of 0, which is no error bar."""
-
-
-def standard_error(value: float | None) -> str:
-    """A standard error of a re-run in percent; NO_ERROR where no case wavered, which is not to be added to a rate."""
-    return NO_ERROR if value == 0 else percent(value)
-
-
-def error_words(metrics: Iterable[SuiteMetric]) -> str:
-    """What NO_ERROR means, as the end of a sentence; nothing where no metric has it."""
-    is_there = any(metric.se == 0 for metric in metrics)
-    return f" ({NO_ERROR}: over so many tries no case wavered, which promises nothing)" if is_there else ""
-
-
 def points_spread(low: float, high: float) -> str:
     """An interval of differences, in percentage points: `-3.2 to +4.0`."""
     return f"{points(low)} to {points(high)}"

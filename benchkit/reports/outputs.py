@@ -46,20 +46,21 @@ def _text(value: JSON) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def measures_of(result: Result) -> list[str]:
-    """What was measured of a trial, fact by fact: seconds, attempts, tokens, timings."""
+def measures_of(result: Result) -> str:
+    """What was measured of a trial: its seed, seconds, attempts, tokens, timings."""
     latency, usage, timings = latency_of(result), result.usage or Usage(), result.timings or Timings()
     tokens = {"in": usage.prompt_tokens, "out": usage.output_tokens, "cached": usage.cached_tokens}
     times = {"load": timings.load_s, "prompt": timings.prompt_s, "output": timings.output_s,
              "first token": timings.first_token_s, "other": timings.other_s}
-    return [
+    return ", ".join([
+        f"seed {result.seed}",
         *([f"{seconds(latency)} s"] if latency is not None else []),
         *(["cold"] if result.cold else []),
         *([f"attempt {result.attempts}"] if result.attempts > 1 else []),
         *([f"{result.retries} sent again"] if result.retries else []),
         *([f"finish {shown_line(result.finish, 30)}"] if result.finish not in (None, "stop") else []),
         *(f"{count} tokens {name}" for name, count in tokens.items() if count is not None),
-        *(f"{name} {seconds(value)} s" for name, value in times.items() if value is not None)]
+        *(f"{name} {seconds(value)} s" for name, value in times.items() if value is not None)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,25 +73,17 @@ class OutcomeLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupedTrial:
-    """A trial of a group: its number, its seed, and what was measured of it."""
-
-    trial: int
-    seed: int
-    facts: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class AnswerGroup:
     """`size` trials with one outcome, at least one: `first` stands for all of them.
 
-    `numbers` are written as a person writes them: `1-4, 7, 9-10`. `trials` are the first of them, in order.
+    `numbers` are written as a person writes them: `1-4, 7, 9-10`. `trials` are the first of them, in order: what was
+    measured, by number.
     """
 
     first: Result
     size: int
     numbers: str
-    trials: tuple[GroupedTrial, ...]
+    trials: Mapping[int, str]
 
 
 def answer_groups(results: Iterable[Result], limits: OutcomeLimits | None = None) -> tuple[AnswerGroup, ...]:
@@ -98,20 +91,20 @@ def answer_groups(results: Iterable[Result], limits: OutcomeLimits | None = None
 
     A check is a pure function of a case and an output, so equal outputs have equal verdicts, checks and explanations.
     """
-    groups: dict[Hashable, tuple[Result, array[int], list[GroupedTrial]]] = {}
+    groups: dict[Hashable, tuple[Result, array[int], dict[int, str]]] = {}
     limits = limits or OutcomeLimits()
     left = dict(limits.outcomes)
     for result in results:
         outcome = result.verdict, result.output, result.finish, result.reasoning, result.error
         if outcome not in groups and left[result.verdict]:
             left[result.verdict] -= 1
-            groups[outcome] = result, array("q"), []
+            groups[outcome] = result, array("q"), {}
         if outcome in groups:
             _, numbers, trials = groups[outcome]
             numbers.append(result.trial)
             if len(trials) < limits.trials:
-                trials.append(GroupedTrial(result.trial, result.seed, tuple(measures_of(result))))
-    return tuple(AnswerGroup(first, len(numbers), ranges_of(numbers, limits.ranges), tuple(trials))
+                trials[result.trial] = measures_of(result)
+    return tuple(AnswerGroup(first, len(numbers), ranges_of(numbers, limits.ranges), trials)
                  for first, numbers, trials in groups.values())
 
 
@@ -125,39 +118,22 @@ def ranges_of(numbers: Sequence[int], most: int = sys.maxsize) -> str:
     return told + (f" and {count_of(len(starts) - most, 'more range')}" if len(starts) > most else "")
 
 
-@dataclass(frozen=True, slots=True)
-class OutputPair:
-    """The first trial of a case that passed, and the first that failed."""
-
-    passed: Result
-    failed: Result
-
-
-def output_pair(results: Iterable[Result]) -> OutputPair | None:
-    """The pair of one case; None unless a trial passed and another failed."""
+def output_pair(results: Iterable[Result]) -> tuple[Result, Result] | None:
+    """The first trial of a case that passed, and the first that failed; None unless it has both."""
     first: dict[str, Result] = {}
     for result in results:
         first.setdefault(result.verdict, result)
         if "pass" in first and "fail" in first:
-            return OutputPair(first["pass"], first["fail"])
+            return first["pass"], first["fail"]
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Parted:
-    """A text in three: what both begin with, what is its own, what both end with."""
-
-    start: str
-    own: str
-    end: str
-
-
-def parted(text: str, other: str) -> Parted:
-    """The piece of a text that another does not share, between what both begin and end with."""
+def parted(text: str, other: str) -> tuple[str, str, str]:
+    """A text in three: what it and another begin with, what the other does not share, what both end with."""
     most = min(len(text), len(other))
     start = _common(text, other, most)
     end = _common(text[start:][::-1], other[start:][::-1], most - start)
-    return Parted(text[:start], text[start:len(text) - end], text[len(text) - end:])
+    return text[:start], text[start:len(text) - end], text[len(text) - end:]
 
 
 def _common(text: str, other: str, most: int) -> int:
@@ -172,22 +148,14 @@ def _common(text: str, other: str, most: int) -> int:
     return low
 
 
-@dataclass(frozen=True, slots=True)
-class FieldDifference:
-    """A field of two JSON objects whose values differ; None where an object does not have it."""
-
-    name: str
-    passed: str | None
-    failed: str | None
-
-
-def field_differences(passed: str, failed: str) -> tuple[FieldDifference, ...]:
-    """The fields that differ, if both outputs are JSON objects; nothing else."""
+def field_differences(passed: str, failed: str) -> dict[str, tuple[str | None, str | None]]:
+    """Both values of the fields that differ, if both outputs are JSON objects; None where an object has no such field.
+    """
     one, other = _object_of(passed), _object_of(failed)
     if one is None or other is None:
-        return ()
-    return tuple(FieldDifference(name, one.get(name), other.get(name)) for name in dict.fromkeys((*one, *other))
-                 if one.get(name) != other.get(name))
+        return {}
+    return {name: (one.get(name), other.get(name)) for name in dict.fromkeys((*one, *other))
+            if one.get(name) != other.get(name)}
 
 
 def _object_of(text: str) -> dict[str, str] | None:

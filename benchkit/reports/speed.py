@@ -13,11 +13,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
-from benchkit.basics.texts import count_of
 from benchkit.basics.values import ErrorFacts, Timings, Usage
 from benchkit.recordings.recording import SessionFacts
 from benchkit.recordings.run_record import Result
-from benchkit.reports.figures import seconds
 from benchkit.statistics.percentiles import PERCENTS, Latency, Percentile, Sample, percentile
 
 RELOAD_S = 1.0
@@ -34,12 +32,6 @@ def hardware_of(sessions: Iterable[SessionFacts]) -> str:
 def measured_on(sessions: Sequence[SessionFacts]) -> str:
     """The hardware that gave the latencies, for what else ran there is part of them; empty if nobody said."""
     return hardware_of(sessions) if any(session.hardware for session in sessions) else ""
-
-
-def limits_of(session: SessionFacts) -> tuple[str, ...]:
-    """The limits a session was given: `budget 30.00 s`, `timeout 120 s`."""
-    limits = (("budget", session.budget_s), ("timeout", session.timeout_s))
-    return tuple(f"{name} {seconds(value)} s" for name, value in limits if value is not None)
 
 
 def ending_of(session: SessionFacts) -> str:
@@ -235,10 +227,3 @@ class TokenCount:
         """The sums."""
         ratio = Fraction(self._timed * 1_000_000, self._microseconds) if self._microseconds else None
         return TokenSummary(self._trials, self._prompt, self._prompt_trials, self._output, self._cached, ratio)
-
-
-def tokens_told(tokens: TokenSummary) -> str:
-    """The sums in words: `6,400 in, 640 out, over 64 trials that say so`."""
-    told = "an unknown number" if tokens.prompt is None else f"{tokens.prompt:,}"
-    some = f" (by {tokens.prompt_trials:,} of them)" if 0 < tokens.prompt_trials < tokens.trials else ""
-    return f"{told} in{some}, {tokens.output:,} out, over {count_of(tokens.trials, 'trial')} that say so"

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -11,7 +11,7 @@ from functools import cache
 from benchkit.basics.values import Usage
 from benchkit.recordings.run_record import JudgedCase, Result, RunRecord
 from benchkit.reports.failures import Confusion, ConfusionCount, FailureCount, Failures, Unjudged, UnjudgedCount
-from benchkit.reports.figures import number, of, passed_of
+from benchkit.reports.figures import of, passed_of
 from benchkit.reports.speed import Speed, SpeedCount, latency_of
 from benchkit.statistics.estimators import Counts, State, disagreement, state
 from benchkit.statistics.intervals import Interval, wilson
@@ -26,12 +26,6 @@ EVERY_K = 20
 def shown_ks(suite: Sequence[SuiteAtK], every: int = 0) -> list[SuiteAtK]:
     """All k of a suite up to `every`, above it those of ROUND_KS, and its last k."""
     return [at_k for at_k in suite if at_k.k <= every or at_k.k in ROUND_KS or at_k is suite[-1]]
-
-
-def last_ks(suite: Sequence[SuiteAtK]) -> str:
-    """Where the k of a suite of several end, behind `every k from 1 to`: `30`, `1,000, and for 5,000`."""
-    *_, before, last = (at_k.k for at_k in suite)
-    return number(last) if last == before + 1 else f"{number(before)}, and for {number(last)}"
 
 
 MARKS = {"pass": "+", "fail": "-", "incomplete": "?"}
@@ -186,35 +180,21 @@ def never_passed(rows: Iterable[CaseRow]) -> tuple[CaseRow, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """How many trials, and their cases, each once and in order."""
-
-    count: int
-    cases: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Rounds:
-    """How many trial numbers are judged in every case, and how many trials passed in them."""
-
-    complete: int
-    passed: int
-
-
-@dataclass(frozen=True, slots=True)
 class Anomalies:
     """What is odd about the trials of a run, of which `answered` have an output.
 
-    `found` says by the code of its warning where it was seen. Of the prompts with too few tokens for what was asked,
-    `worst_prompt` is the one with most letters a token; of the trials during which the machine slept,
-    `longest_sleep_s` is the longest sleep.
+    `found` says by the code of its warning in how many trials it was seen, and in which cases, each once and in order.
+    Of the prompts with too few tokens for what was asked, `worst_prompt` is the one with most letters a token; of the
+    trials during which the machine slept, `longest_sleep_s` is the longest sleep. `rounds` is how many trial numbers
+    are judged in every case, `passed_in_rounds` how many trials passed in them.
     """
 
     answered: int
-    found: Mapping[str, Found]
+    found: Mapping[str, tuple[int, Collection[str]]]
     worst_prompt: Usage
     longest_sleep_s: float
-    rounds: Rounds
+    rounds: int
+    passed_in_rounds: int
 
 
 _THOUGHT = re.compile("</?think>")
@@ -277,9 +257,8 @@ class _AnomalyCount:
     def anomalies(self) -> Anomalies:
         """What was counted."""
         passed = sum(passed for passed, judged in zip(self._passed, self._is_judged, strict=True) if judged)
-        return Anomalies(
-            self._answered, {code: Found(count, tuple(cases)) for code, (count, cases) in self._counts.items()},
-            self._worst_prompt, self._longest_sleep_s, Rounds(sum(self._is_judged) if self._cases else 0, passed))
+        return Anomalies(self._answered, self._counts, self._worst_prompt, self._longest_sleep_s,
+                         sum(self._is_judged) if self._cases else 0, passed)
 
 
 @dataclass(frozen=True, slots=True)

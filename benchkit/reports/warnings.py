@@ -14,7 +14,6 @@ from benchkit.recordings.recording import SessionFacts
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.failures import check_error
 from benchkit.reports.figures import spread
-from benchkit.reports.speed import LatencyColumn
 from benchkit.reports.tally import RunTally
 from benchkit.statistics.estimators import State
 from benchkit.statistics.intervals import anytime
@@ -61,21 +60,12 @@ def _about_figures(record: RunRecord, tally: RunTally, coverage: Coverage) -> It
             f"in {len(same):,} of {count_of(len(repeated), 'case')} with several judged trials these all gave the same "
             f"text, at {warmth}: repeated trials of {these} are copies, which say no more than one trial does, and "
             f"{their} pass^k is no more certain than a single look ({names_of(same)})")
-    seeded = [row.id for place, row in enumerate(tally.cases)
-              if not row.seeds_ascend and _has_equal_seeds(record, place)]
+    # the kit's own seeds ascend, so only a case that somebody else seeded is read again for this
+    seeded = [row.id for place, row in enumerate(tally.cases) if not row.seeds_ascend
+              and len({result.seed for result in record.results_of(place)}) < record.trials]
     if seeded:
         yield "repeated-seeds", (f"trials share a seed in {count_of(len(seeded), 'case')}, so they are not independent "
                                  f"({names_of(seeded)})")
-
-
-def _has_equal_seeds(record: RunRecord, place: int) -> bool:
-    # the kit's own seeds ascend, so only a case that somebody else seeded is read again for this
-    seeds: set[int] = set()
-    for result in record.results_of(place):
-        if result.seed in seeds:
-            return True
-        seeds.add(result.seed)
-    return False
 
 
 _ODD_ANSWERS = {
@@ -91,14 +81,15 @@ def _about_answers(record: RunRecord, tally: RunTally, coverage: Coverage) -> It
     odd = tally.anomalies
     for code, (one, many, words) in _ODD_ANSWERS.items():
         if (found := odd.found.get(code)) is not None:
-            yield code, (f"{found.count:,} of {count_of(odd.answered, 'answer')} "
-                         f"{verb_for(found.count, odd.answered, one, many)} {words} ({names_of(found.cases)})")
+            count, cases = found
+            yield code, (f"{count:,} of {count_of(odd.answered, 'answer')} "
+                         f"{verb_for(count, odd.answered, one, many)} {words} ({names_of(cases)})")
     if (found := odd.found.get("prompt-cut")) is not None:
         yield "prompt-cut", (
-            f"before {found.count:,} of {count_of(odd.answered, 'answer')} the server has cut the prompt, or does not "
+            f"before {found[0]:,} of {count_of(odd.answered, 'answer')} the server has cut the prompt, or does not "
             f"count all of it: it counted {odd.worst_prompt.prompt_tokens or 0:,} tokens where "
             f"{odd.worst_prompt.asked_letters or 0:,} letters were asked, and no tokenizer makes so few of so many "
-            f"({names_of(found.cases)})")
+            f"({names_of(found[1])})")
     options = record.settings.get("options")
     asked = options.get("num_ctx") if isinstance(options, Mapping) else None
     lengths = [one.context_length for one in record.sessions if one.context_length is not None]
@@ -124,14 +115,14 @@ def _about_sessions(record: RunRecord, tally: RunTally) -> Iterator[tuple[str, s
         yield "sessions-differ", (
             f"the {len(sessions)} sessions differ in {', '.join(differing)}: outputs and latencies may, too")
     if len(sessions) > 1:
-        rounds = tally.anomalies.rounds
-        trials = rounds.complete * len(tally.cases)
-        interval = anytime(rounds.passed, trials)
+        rounds, passed = tally.anomalies.rounds, tally.anomalies.passed_in_rounds
+        trials = rounds * len(tally.cases)
+        interval = anytime(passed, trials)
         yield "several-sessions", (
             f"recorded in {len(sessions):,} sessions: looking at results and then going on makes ordinary intervals, "
             "which are about other such cases, too narrow. Another question is how often one try passes in these "
-            f"same cases: {spread(interval.low, interval.high)} %, however often one looked ({rounds.passed:,} of "
-            f"{count_of(trials, 'trial')} in {count_of(rounds.complete, 'complete round')}); that says nothing of "
+            f"same cases: {spread(interval.low, interval.high)} %, however often one looked ({passed:,} of "
+            f"{count_of(trials, 'trial')} in {count_of(rounds, 'complete round')}); that says nothing of "
             "other cases")
 
 
@@ -163,11 +154,13 @@ def _about_model(settings: Mapping[str, JSON]) -> Iterator[tuple[str, str]]:
 
 
 def _about_latencies(record: RunRecord, tally: RunTally, coverage: Coverage) -> Iterator[tuple[str, str]]:
-    # a session has one cold trial a case, so of few cases no run of any length has enough for the high percentiles
-    columns = (("warm", tally.speed.warm, PERCENTS),
-               ("cold", tally.speed.cold, [one for one in PERCENTS if TRIALS_NEEDED[one] <= coverage.cases]))
-    missing = [f"{', '.join(f'p{percent}' for percent in percents)} of {count_of(column.n, kind + ' trial')}"
-               for kind, column, within_reach in columns if (percents := _missing_percentiles(column, within_reach))]
+    missing = []
+    for kind, column in (("warm", tally.speed.warm), ("cold", tally.speed.cold)):
+        # a session has one cold trial a case, so of few cases no run of any length has enough for the high percentiles
+        lacking = [f"p{percent}" for percent, found in zip(PERCENTS, column.percentiles, strict=True)
+                   if found is None and (kind == "warm" or TRIALS_NEEDED[percent] <= coverage.cases)]
+        if lacking and column.n:
+            missing.append(f"{', '.join(lacking)} of {count_of(column.n, f'{kind} trial')}")
     if missing:
         needs = ", ".join(f"p{percent} {TRIALS_NEEDED[percent]}" for percent in PERCENTS[1:])
         yield "percentile-needs-more", f"too few latencies for {' and for '.join(missing)} (needed: {needs})"
@@ -182,15 +175,11 @@ def _about_latencies(record: RunRecord, tally: RunTally, coverage: Coverage) -> 
             f"{most} hosts were asked at once, each with a queue of its own: latencies are those of all of them, and a "
             f"warm one may be of the first trial of its case at its host")
     if (slept := tally.anomalies.found.get("machine-slept")) is not None:
+        count, cases = slept
         yield "machine-slept", (
-            f"the wall clock ran ahead during {count_of(slept.count, 'trial')} (by up to "
+            f"the wall clock ran ahead during {count_of(count, 'trial')} (by up to "
             f"{tally.anomalies.longest_sleep_s:.0f} s): the machine slept, and "
-            f"{word_for(slept.count, 'this latency is', 'these latencies are')} too short ({names_of(slept.cases)})")
-
-
-def _missing_percentiles(column: LatencyColumn, percents: Sequence[int]) -> list[int]:
-    known = [percent for percent, found in zip(PERCENTS, column.percentiles, strict=True) if found is not None]
-    return [percent for percent in percents if column.n and percent not in known]
+            f"{word_for(count, 'this latency is', 'these latencies are')} too short ({names_of(cases)})")
 
 
 def temperature_of(settings: Mapping[str, JSON]) -> float | None:

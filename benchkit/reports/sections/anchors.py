@@ -88,7 +88,7 @@ def _detailed_cases(run: RunReport, most_troubled: int | None) -> dict[int, Deta
     detailed = {}
     for place in sorted(places):
         groups = answer_groups(run.record.results_of(place), limits)
-        trials = {one.trial: group.first.trial for group in groups for one in group.trials}
+        trials = {trial: group.first.trial for group in groups for trial in group.trials}
         detailed[place] = DetailedCase(groups, trials, run.record.trials - sum(group.size for group in groups))
     return detailed
 

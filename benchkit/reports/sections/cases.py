@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import islice
 from operator import itemgetter
 
 from benchkit.basics.texts import are, count_of, sentence, shown_line, word_for
@@ -93,7 +94,7 @@ def _marks(run: RunReport, place: int, anchors: Anchors) -> Iterator[doc.Mark]:
         marks = {one.trial: _verdict_mark(one) for one in run.record.results_of(place)}
     else:
         firsts = [(_verdict_mark(group.first), group.trials) for group in detailed.groups]
-        marks = {one.trial: mark for mark, trials in firsts for one in trials}
+        marks = {trial: mark for mark, trials in firsts for trial in trials}
     for trial, mark in sorted(marks.items(), key=itemgetter(0)):
         yield doc.Mark(f"{name}, trial {trial}: {mark.words}", mark.tone, True, anchors.trial(place, trial))
 
@@ -163,17 +164,17 @@ def flaky_blocks(run: RunReport, anchors: Anchors) -> Iterator[doc.Block]:
         yield doc.quiet(f"And {count_of(len(flaky) - MOST_PAIRS, 'more flaky case')}: see all cases.", detail=doc.ALL)
 
 
-def _pair_blocks(run: RunReport, place: int, pair: outputs.OutputPair, anchors: Anchors) -> Iterator[doc.Block]:
+def _pair_blocks(run: RunReport, place: int, pair: tuple[Result, Result], anchors: Anchors) -> Iterator[doc.Block]:
+    passed, failed = pair
     expected = outputs.expected_line(run.record.cases[place].expected)
     if expected:
         yield doc.words("Expected ", doc.Code(expected, 200), ".")
-    explain = pair.failed.explain or {}
-    reasons = (f"{check}: {explain[check]}" if check in explain else check for check in failed_checks(pair.failed))
+    explain = failed.explain or {}
+    reasons = (f"{check}: {explain[check]}" if check in explain else check for check in failed_checks(failed))
     yield doc.words("Failed by ", *doc.listed((doc.Code(reason, 200) for reason in reasons), "; "), ".")
-    passed, failed = pair.passed.output or "", pair.failed.output or ""
-    yield doc.words(*_difference(passed, failed))
-    yield doc.Beside([_output(pair.passed, passed, failed, anchors.trial(place, pair.passed.trial)),
-                      _output(pair.failed, failed, passed, anchors.trial(place, pair.failed.trial))])
+    yield doc.words(*_difference(passed.output or "", failed.output or ""))
+    yield doc.Beside([_output(one, other.output or "", anchors.trial(place, one.trial))
+                      for one, other in (pair, pair[::-1])])
 
 
 def _difference(passed: str, failed: str) -> Iterator[doc.Span]:
@@ -181,24 +182,24 @@ def _difference(passed: str, failed: str) -> Iterator[doc.Span]:
     if passed == failed:
         yield "The outputs are equal: the checks do not depend on them alone."
     elif not differences:
-        yield f"The outputs differ from character {len(outputs.parted(passed, failed).start) + 1:,} on."
+        yield f"The outputs differ from character {len(outputs.parted(passed, failed)[0]) + 1:,} on."
     else:
-        for number, one in enumerate(differences[:MOST_FIELDS]):
-            was, now = ("nothing" if value is None else doc.Code(value) for value in (one.passed, one.failed))
+        for number, (name, values) in enumerate(islice(differences.items(), MOST_FIELDS)):
+            was, now = ("nothing" if value is None else doc.Code(value) for value in values)
             yield "; " if number else "The outputs differ in "
-            yield from (doc.Code(one.name, 40), ": ", was, " against ", now)
+            yield from (doc.Code(name, 40), ": ", was, " against ", now)
         more = len(differences) - MOST_FIELDS
         yield f"; and {more} more." if more > 0 else "."
 
 
-def _output(result: Result, text: str, other: str, to: str) -> doc.Verbatim:
+def _output(result: Result, other: str, to: str) -> doc.Verbatim:
     """An output, what the other does not share marked, and of long ones only what lies around it."""
-    part = outputs.parted(text, other)
-    before = "\n".join(part.start[-BEFORE:].split("\n")[-LINES_BEFORE:])
-    start = ("\u2026" if len(before) < len(part.start) else "") + before
-    own, end = part.own[:MOST_OWN], part.end[:BEHIND] + ("\u2026" if len(part.end) > BEHIND else "")
-    if len(own) < len(part.own):
-        end = f"\u2026 ({len(part.own) - len(own):,} more characters)"
+    common, whole, rest = outputs.parted(result.output or "", other)
+    before = "\n".join(common[-BEFORE:].split("\n")[-LINES_BEFORE:])
+    start = ("\u2026" if len(before) < len(common) else "") + before
+    own, end = whole[:MOST_OWN], rest[:BEHIND] + ("\u2026" if len(rest) > BEHIND else "")
+    if len(own) < len(whole):
+        end = f"\u2026 ({len(whole) - len(own):,} more characters)"
     return doc.Verbatim(start + own + end, (doc.Link(to, f"trial {result.trial}"), ": ", _verdict_mark(result)),
                         strong=(len(start), len(start) + len(own)))
 
@@ -262,12 +263,11 @@ def _group_title(group: outputs.AnswerGroup) -> tuple[doc.Span, ...]:
 def _group_blocks(group: outputs.AnswerGroup, most: int | None) -> Iterator[doc.Block]:
     """Seed, seconds and tokens of each trial with this outcome, what the checks say, and the texts."""
     result, error = group.first, group.first.error
-    told = [", ".join((f"seed {one.seed}", *one.facts)) for one in group.trials]
     if group.size == 1:
-        yield doc.quiet(told[0])
+        yield doc.quiet(*group.trials.values())
     else:
-        more = group.size - len(told)
-        yield doc.Bullets([*(f"trial {one.trial}, {facts}" for one, facts in zip(group.trials, told, strict=True)),
+        more = group.size - len(group.trials)
+        yield doc.Bullets([*(f"trial {trial}, {measures}" for trial, measures in group.trials.items()),
                            *([f"and {count_of(more, 'more trial')}"] if more else [])])
     if error is not None:
         yield doc.words(doc.Code(error.type), ": ", doc.Code(error.message, 400))

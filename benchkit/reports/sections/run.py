@@ -16,8 +16,8 @@ from benchkit.reports.failures import MANY_REASONS, Confusion
 from benchkit.reports.figures import of, percent, rate, seconds, share, spread
 from benchkit.reports.outputs import value_text
 from benchkit.reports.run_report import FLAKE, RunReport
-from benchkit.reports.speed import COLD, LatencyColumn, ending_of, hardware_of, limits_of, measured_on, tokens_told
-from benchkit.reports.tally import EVERY_K, last_ks, shown_ks
+from benchkit.reports.speed import COLD, LatencyColumn, ending_of, hardware_of, measured_on
+from benchkit.reports.tally import EVERY_K, shown_ks
 from benchkit.reports.warnings import temperature_of
 from benchkit.statistics.percentiles import PERCENTS
 from benchkit.statistics.suites import SuiteAtK, SuiteMetric
@@ -34,6 +34,8 @@ TAGS, CHECKS, REASONS = doc.Cut(30, 500, "tag"), doc.Cut(20, 200, "check"), doc.
 MOST_CONFUSIONS = 8
 NO_TRIAL = "."
 """Stands in a confusion table where no trial was, so that the others are seen."""
+NO_ERROR = "none"
+"""Stands for a standard error of 0, which is no error bar."""
 FEW_K = 5
 """So many k are shown at once."""
 OPEN_BANDS = ("darker bands are what incomplete trials leave open (taken as failed to taken as passed), and the lines, "
@@ -68,8 +70,11 @@ def rate_blocks(run: RunReport) -> Iterator[doc.Block]:
     yield suite_table(run, "How often one try, any of k and all of k pass", shown)
     yield doc.quiet("In percent. pass@k: at least one of k tries passes; pass^k: all of them do.")
     if len(every) > len(shown):
-        yield suite_table(run, f"The same for every k from 1 to {last_ks(run.suite)}", every, doc.ALL)
-    wavering = figures.error_words(metric for one in every for metric in (one.at, one.hat))
+        *_, before, last = (one.k for one in run.suite)
+        ends = f"{last:,}" if last == before + 1 else f"{before:,}, and for {last:,}"
+        yield suite_table(run, f"The same for every k from 1 to {ends}", every, doc.ALL)
+    wavering = (f" ({NO_ERROR}: over so many tries no case wavered, which promises nothing)"
+                if any(0 in (one.at.se, one.hat.se) for one in every) else "")
     ranges = (" Ranges: incomplete trials taken as failed to taken as passed; done: left out (completed-only), over "
               "the cases done." if run.totals.incomplete else "")
     yield doc.quiet(f"Mean over {count_of(run.coverage.cases, 'case')}. 95 %: interval for other such cases. "
@@ -106,7 +111,7 @@ def suite_table(run: RunReport, caption: str, suite: Sequence[SuiteAtK], detail:
 
 def _cells(metric: SuiteMetric, is_open: bool, is_short: bool) -> list[str]:
     completed = [percent(metric.completed)] if is_open else []
-    error = [] if is_short else [figures.standard_error(metric.se)]
+    error = [] if is_short else [NO_ERROR if metric.se == 0 else percent(metric.se)]
     return [rate(metric), *completed, spread(metric.low, metric.high), *error]
 
 
@@ -258,9 +263,11 @@ def _session(session: SessionFacts) -> Sequence[doc.Cell]:
     length = figures.NOT_AVAILABLE if session.context_length is None else str(session.context_length)
     environment = ", ".join(f"{key}: {value if isinstance(value, str) else canonical(value)}"
                             for key, value in session.environment.items() if value is not None)
+    limits = (("budget", session.budget_s), ("timeout", session.timeout_s))
+    told = ", ".join(f"{name} {seconds(value)} s" for name, value in limits if value is not None)
     stamp = session.started_at
     return (f"{stamp[:10]} {stamp[11:19]} UTC", doc.Code(hardware_of([session]), 400),
-            ", ".join(limits_of(session)) or "none", seconds(session.load_s), length, ending_of(session),
+            told or "none", seconds(session.load_s), length, ending_of(session),
             doc.Code(environment, 400))
 
 
@@ -297,9 +304,14 @@ def _facts(run: RunReport) -> Iterator[tuple[str, doc.Spans]]:
     if run.speed.reloads:
         yield "Loading again", (f"{count_of(run.speed.reloads, 'trial')} waited for the model, up to "
                                 f"{seconds(run.speed.longest_reload_s)} s")
-    cached = "" if tokens.cached is None else f"; {tokens.cached:,} of those in from the cache"
-    yield "Tokens", (tokens_told(tokens) + cached if tokens.trials else
-                     f"no trial of {run.coverage.planned:,} says how many tokens it took")
+    if tokens.trials:
+        prompt = "an unknown number" if tokens.prompt is None else f"{tokens.prompt:,}"
+        some = f" (by {tokens.prompt_trials:,} of them)" if 0 < tokens.prompt_trials < tokens.trials else ""
+        cached = "" if tokens.cached is None else f"; {tokens.cached:,} of those in from the cache"
+        yield "Tokens", (f"{prompt} in{some}, {tokens.output:,} out, over {count_of(tokens.trials, 'trial')} that say "
+                         f"so{cached}")
+    else:
+        yield "Tokens", f"no trial of {run.coverage.planned:,} says how many tokens it took"
     if tokens.output_per_second is not None:
         yield "Output speed", (f"{figures.per_second(tokens.output_per_second)} tokens per second (sum of tokens over "
                                "sum of output time)")
