@@ -22,6 +22,10 @@ from pathlib import Path
 
 from tests.side_by_side import SideBySide, cores
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # here, for modules that are run by their names, too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 IN_MEMORY = "/dev/shm"
 WORKFLOW = "test_bench"
 """The module beside the commands; it leaves its tests to this package where all are looked for."""
@@ -41,8 +45,6 @@ def load_tests(loader: unittest.TestLoader, _: unittest.TestSuite, pattern: str 
     """Called when all tests are looked for; the processes that they start inherit what is set."""
     if "TMPDIR" not in os.environ and os.access(IN_MEMORY, os.W_OK):
         os.environ["TMPDIR"] = tempfile.tempdir = IN_MEMORY
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
     found = loader.discover(str(Path(__file__).parent), pattern or "test*.py")
     units = [unit for unit in found if isinstance(unit, unittest.TestSuite) and unit.countTestCases()]
     if fnmatch(f"{WORKFLOW}.py", pattern or "test*.py"):
