@@ -1,6 +1,6 @@
 """Damaged and hostile files: refused in one line or read rightly, and in logs and traces nothing altered is believed.
 
-20,000 mutations by a seed, shared by the processors; each that fails says its kind and its number.
+10,000 mutations by a seed, shared by the processors; each that fails says its kind and its number.
 """
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from tests.workflow import Workflow
 SEED = 20261130
 BY_NAME = {kind.name: kind for kind in (*KINDS, *RESEALED)}
 HOW_MANY: Mapping[str, int] = {
-    "log": 1500, "recording": 4000, "run record": 500, "run record of lines": 1000, "cases": 4500, "book": 3500,
-    "trace": 1000, "job": 1500, "env_file": 500, "batch": 500, "questions": 500, "resealed log": 600,
-    "resealed trace": 400}
+    "log": 750, "recording": 2000, "run record": 250, "run record of lines": 500, "cases": 2250, "book": 1750,
+    "trace": 500, "job": 750, "env_file": 250, "batch": 250, "questions": 250, "resealed log": 300,
+    "resealed trace": 200}
 STRETCH = 500
 WAYS_OF_READING = (("resealed log", "recording", "job", "questions"),
                    ("resealed trace", "cases", "env_file", "run record of lines"))
@@ -113,8 +113,8 @@ def try_all(name: str, start: int) -> tuple[int, int, list[str]]:
 
 
 class Mutations(unittest.TestCase):
-    def test_20_000_of_them_are_refused_in_one_line_or_read_rightly(self) -> None:
-        self.assertGreaterEqual(sum(HOW_MANY.values()), 20_000)
+    def test_10_000_of_them_are_refused_in_one_line_or_read_rightly(self) -> None:
+        self.assertGreaterEqual(sum(HOW_MANY.values()), 10_000)
         self.assertEqual(BY_NAME.keys(), HOW_MANY.keys())
         parts = [(name, start) for name, count in HOW_MANY.items() for start in range(0, count, STRETCH)]
         with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
