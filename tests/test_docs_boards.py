@@ -114,8 +114,7 @@ class TheCommands(unittest.TestCase):
                 text = path.read_text(encoding="utf-8").replace("count = 24", "count = 12")
                 path.write_text(text.replace("trials = 3", "trials = 1"), encoding="utf-8")
             put_python3(tools)
-            surroundings = {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "OLLAMA_HOST": "127.0.0.1:1",
-                            "PYTHONPYCACHEPREFIX": str(Path(folder) / "bytecode")}
+            surroundings = {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "OLLAMA_HOST": "127.0.0.1:1"}
             for block in BLOCKS:
                 lines = block.splitlines()
                 with self.subTest(block=block):

@@ -293,14 +293,15 @@ class Hostile(unittest.TestCase):
         like, lines = tags("".join(as_html(every_block("plain")))), skeleton("".join(as_markdown(every_block("plain"))))
         for hostile in dict.fromkeys((*CORPUS, *HOSTILE)):
             with self.subTest(hostile=hostile[:80]):
-                texts = [as_text(every_block(hostile), is_full=full) for full in (False, True)]
+                document = every_block(hostile)
+                texts = [as_text(document, is_full=full) for full in (False, True)]
                 for shown in map("".join, texts):
                     self.assertNotRegex(shown, UNSEEN)
                     self.assertLessEqual(max(map(width_of, shown.split("\n"))), WIDTH)
                     self.assertNotRegex(shown, r" \n")
                 if hostile.strip():
-                    markup = "".join(as_markdown(every_block(hostile)))
+                    markup = "".join(as_markdown(document))
                     self.assertNotRegex(markup, UNSEEN)
                     self.assertEqual(skeleton(markup), lines)
                     self.assertEqual(len(tables(FENCED.sub("", markup))), 5)
-                    self.assertEqual(tags("".join(as_html(every_block(hostile)))), like)
+                    self.assertEqual(tags("".join(as_html(document))), like)

@@ -6,6 +6,7 @@ import unittest
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from itertools import product
 
 from benchkit import VERSION
@@ -294,6 +295,7 @@ class Lengths(unittest.TestCase):
                 self.assertTrue(tables(text))
 
 
+@cache
 def strange(words: str) -> SideBySide:
     """Three runs, a text wherever one may stand: one, the same judged otherwise, and one with other outputs."""
     def run(marks: Mapping[str, str], start: str) -> RunRecord:
