@@ -58,7 +58,10 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {one_line(message)} ({placed(f'python3 {self.prog}')} --help lists the flags)\n")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As ever, but a flag that is given twice is refused: it is not clear which of the two is meant."""
+        """As ever, but a flag that is given twice is refused, for it is not clear which of the two is meant.
+
+        So is what is left over, with the flags that may be meant.
+        """
         words = sys.argv[1:] if args is None else args
         for word in words:
             # bytes that are no text come as halves of surrogate pairs
@@ -68,7 +71,18 @@ class Parser(argparse.ArgumentParser):
         for flag in flags:
             if flags.count(flag) > 1:
                 self.error(f"{flag} is given {flags.count(flag)} times; {self._twice.get(flag, 'give it once')}")
-        return super().parse_known_args(args, namespace)
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._nearest(unknown)}")
+        return known, unknown
+
+    def _nearest(self, words: Sequence[str]) -> str:
+        """What may be meant by flags that there are not, as the end of a complaint; nothing where none is near."""
+        from difflib import get_close_matches
+        names = {flag.lstrip("-"): flag for flag in self._option_string_actions}  # hyphens are alike in all of them
+        meant = [word.partition("=")[0].lstrip("-") for word in words if word.startswith("-")]
+        near = [names[name] for word in meant for name in get_close_matches(word, names, 1)]
+        return f"; did you mean {', '.join(dict.fromkeys(near))}?" if near else ""
 
     def flags_in(self, words: Sequence[str]) -> list[str]:
         """The flags of this parser among the words of a command, as often as they stand there."""

@@ -147,7 +147,10 @@ class Flags(unittest.TestCase):
     def test_a_complaint_is_one_line_and_2(self) -> None:
         for words, line in (
             (("--colour", "red"), "unrecognized arguments: --colour red"),
-            (("--tri", "3"), "unrecognized arguments: --tri 3"),
+            (("--tri", "3"), "unrecognized arguments: --tri 3; did you mean --trials?"),
+            (("--trial=3", "--budget", "4", "-alpha"),
+             "unrecognized arguments: --trial=3 --budget 4 -alpha; did you mean --trials, --budget-s, --alpha?"),
+            (("more", "--xyz"), "unrecognized arguments: more --xyz (python3"),
             (("--trials",), "argument --trials: expected one argument"),
             (("--trials", "x\n\x1b[31m"), "is not a whole number from 1 to 999,999,999"),
         ):

@@ -30,6 +30,17 @@ class WithALog(Workflow):
 
 
 class FlagsThatCannotBe(WithALog):
+    def test_the_flags_that_may_be_meant_are_named(self) -> None:
+        self.table(
+            2,
+            ("bench.py --trial 2 --budget 30", ("--trial 2 --budget 30; did you mean --trials, --budget-s? (",)),
+            ("harness.py run --sistem a:b", ("did you mean --system?", "harness.py run --help lists")),
+            ("harness.py compare a b --maxdrop=.1", ("did you mean --max-drop?",)),
+            ("report.py runs/keywords.json --output a.json", ("did you mean --out?",)),
+            ("outputs_digest.py recorded/keywords.jsonl --chek", ("did you mean --check?",)),
+            ("board.py run job.toml --model a:b", ("did you mean --models?",)))
+        self.assertNotIn("mean", self.refused("bench.py --colour red", 2, "unrecognized arguments: --colour red ("))
+
     def test_at_bench(self) -> None:
         log = "--log recorded/keywords.jsonl"
         self.table(

@@ -300,7 +300,7 @@ class FromAnotherFolder(Workflow):
                 ("harness.py", ("run", "--system", "replay:recorded/keywords.json", "--trials", "7"),
                  "bench.py --task triage_task --system baselines:keywords --log recorded/keywords.jsonl --trials 7"),
                 ("bench.py", ("--colour",), "bench.py --help lists the flags"),
-                ("harness.py", ("run", "--colour"), "harness.py --help lists the flags"),
+                ("harness.py", ("run", "--colour"), "harness.py run --help lists the flags"),
                 ("harness.py", ("run", "--trials", "x"), "harness.py run --help lists the flags"),
                 ("board.py", ("list",), f"board.py run {ROOT}/jobs/example.toml --offline makes one")):
             with self.subTest(name=name, flags=flags):
