@@ -80,6 +80,38 @@ class OneRunOnThreeMachines(Shards):
         self.assertEqual(self.every_cell(4)[1::3], self.trials(self.logs[1]))
         self.assertIn("0 left", self.well("bench.py --log recorded/coin.shard-2-of-3.jsonl --status"))
 
+    def test_a_merge_is_not_offered_while_trials_of_the_shard_are_left(self) -> None:
+        told = self.well(f"{COIN} --shard 2/3 --limit 1")
+        self.assertIn("  go on ", told)
+        self.assertNotIn("--merge", told)
+        self.assertIn("  merge all shards  ", self.well(f"{COIN} --shard 2/3"))
+
+    def test_a_merge_over_an_earlier_one_says_so_and_what_to_do(self) -> None:
+        out = self.folder / "recorded/coin.jsonl"
+        self.well(f"{COIN} --shard 1/3")
+        self.well(f"{COIN} --shard 2/3 --limit 1")
+        self.merge(self.logs[:2])
+        self.run_shards(2, 3)
+        again = f"bench.py --merge {' '.join(map(str, self.logs))} --log {out}"
+        self.refused(again, 2, "is there already and holds a merge of 5 of the 12 trials of these logs, and nothing "
+                               "else; delete it and merge again, or give the name of a new file")
+        self.assertIn("12 of 12", self.well(again.replace("coin.jsonl", "new.jsonl")))
+        early = out.read_bytes()
+        out.unlink()
+        self.assertIn("12 of 12", self.well(again))
+        self.assertIn("12 of 12", self.well(again))
+
+        out.write_bytes(early)
+        self.well(f"bench.py --log {out} --limit 1 --quiet")  # a session that none of the shards has
+        for other in (out, self.logs[0]):
+            self.refused(f"bench.py --merge {' '.join(map(str, self.logs))} --log {other}", 2,
+                         "is there already and holds something else; give the name of a new file")
+        self.well(f"{COIN} --log recorded/one.jsonl")
+        (self.folder / "recorded/empty.jsonl").touch()
+        (self.folder / "recorded/notes.jsonl").write_text("notes\n", encoding="utf-8")
+        for name in ("one", "empty", "notes"):
+            self.refused(again.replace("coin.jsonl", f"{name}.jsonl"), 2, "holds something else")
+
     def test_the_log_of_a_shard_goes_on_as_that_shard_and_as_no_other(self) -> None:
         log = "recorded/coin.shard-2-of-3.jsonl"
         self.well(f"{COIN} --shard 2/3 --limit 1")

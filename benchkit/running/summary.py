@@ -157,7 +157,8 @@ def shard_text(found: Status, ended: Ended, workload: Workload) -> str:
     if found.shard is not None and name != str(workload.log):
         logs, out = f"{shell_word(name)}.shard-*-of-{found.shard.of}.jsonl", shell_word(f"{name}.jsonl")
     merge = workload.command.beside("bench.py", *workload.command.only("--cases").words)
-    commands["merge all shards"] = f"{merge} --merge {logs} --log {out}"
+    if not found.left:  # a merge of fewer trials would stand in the way of the one of all
+        commands["merge all shards"] = f"{merge} --merge {logs} --log {out}"
     columns = len(workload.cases) * len(found.systems)
     better = None if found.shard is None else better_number(found.shard, columns)
     if found.shard is not None and better is not None:

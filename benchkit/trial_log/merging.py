@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NoReturn
 
 from benchkit.basics.errors import Unusable
 from benchkit.basics.json_text import canonical, request_of
@@ -56,8 +58,19 @@ def merge_logs(
     if not out.exists():
         write_new(out, merge.lines(paths))
     elif not same_bytes(out, merge.lines(paths)):
-        raise Unusable(f"{shown_path(out)} is there already and holds something else; give the name of a new file")
+        _refuse_other(out, paths, _Merge(accept_damage, joins_systems))
     return merge.result()
+
+
+def _refuse_other(out: Path, paths: Sequence[Path], merge: _Merge) -> NoReturn:
+    """Raise Unusable for what stands at `out`; where these logs hold all that it holds, with what to do about it."""
+    for _ in merge.lines(paths):
+        pass
+    held = 0 if any(out.samefile(path) for path in paths) else merge.held_again(out)
+    if not held:
+        raise Unusable(f"{shown_path(out)} is there already and holds something else; give the name of a new file")
+    raise Unusable(f"{shown_path(out)} is there already and holds a merge of {held} of the {merge.result().recorded} "
+                   "trials of these logs, and nothing else; delete it and merge again, or give the name of a new file")
 
 
 class _Merge:
@@ -101,6 +114,16 @@ class _Merge:
         every = (Shard(index, of) for index in range(1, of + 1))
         return Merged(len(self._owners), len(self._owners) - left,
                       tuple(shard for shard in every if shard not in self._shards), tuple(self._empty), self._plan)
+
+    def held_again(self, path: Path) -> int:
+        """The cells of a further log; 0 if it has a cell or a session that those before it do not have."""
+        recorded, sessions = self.result().recorded, len(self._counts)
+        with suppress(Unusable):  # whatever it is, it is no log of this plan
+            for _ in self._lines_of(path, only_finished=False):
+                pass
+            if (self.result().recorded, len(self._counts)) == (recorded, sessions):
+                return sum(1 for _ in read_log(path, accept_damage=self._accepts).cells())
+        return 0
 
     def _lines_of(self, path: Path, only_finished: bool) -> Generator[bytes, None, bool]:
         """The lines that come from one log; False if it is left for later."""
