@@ -125,7 +125,7 @@ def replayed(options: argparse.Namespace) -> "tuple[RunRecord, Path]":
     task = task_of(options)
     cases = in_split(read_cases(cli.path(options.cases)), options.split or recording.split)
     given = f" --cases {shell_word(options.cases)}" if has_cases else ""
-    recording = fitted(recording, str(reference.path), task, cases, options.trials, given)
+    recording = fitted(recording, str(reference.path), task, cases, options.trials, cli.command_of(options), given)
     return judge_recording(recording, task, cases, Circumstances.here(Clock())), out_of(options, recording.system)
 
 

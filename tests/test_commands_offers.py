@@ -61,6 +61,36 @@ class Offers(WorkflowWithServer):
                              "--log recorded/mine.jsonl --quiet", 3, "; or: ")
         self.assertIn("Done: every planned trial ran", self.type(offered).stdout)
 
+    def test_to_judge_by_the_task_that_was_recorded(self) -> None:
+        self.well(f"bench.py {self.asked_for} --system baselines:most-common --log recorded/mine.jsonl --quiet")
+        self.put_task("same_task", "")
+        self.put_task("rude_task", "!")
+        cases = json.loads((self.folder / "meet.json").read_text(encoding="utf-8"))["cases"]
+        for name, some in (("fewer", cases[1:]), ("more", [*cases, {**cases[0], "id": "m9"}])):
+            (self.folder / f"{name}.json").write_text(json.dumps({"cases": some}), encoding="utf-8")
+        other = "it was recorded with --task meet_task, not rude_task; "
+        for name in ("mine.jsonl", "mine.json"):
+            judge = f"harness.py run --system replay:recorded/{name}"
+            with self.subTest(name=name):
+                self.well(f"{judge} --cases meet.json --task same_task")
+                self.refused(f"{judge} --cases fewer.json --task rude_task", 2, f"{other}case m0 of it is not")
+                self.refused(f"{judge} --cases more.json --task rude_task", 2, f"{other}it has no case m9")
+                self.well(self.offer(
+                    f"{judge} --cases meet.json --task rude_task", 2,
+                    f"{other}the prompt or schema of cases m0, m1, m2 is another there; judge it with "))
+
+    def test_to_record_again_where_the_prompt_of_the_same_task_has_changed(self) -> None:
+        self.well(f"bench.py {self.asked_for} --system baselines:most-common --log recorded/mine.jsonl --quiet")
+        self.put_task("meet_task", "?")
+        line = self.refused("harness.py run --task meet_task --cases meet.json --system replay:recorded/mine.json", 2,
+                            "mine.json: the prompt or schema of cases m0, m1, m2 has changed since it was recorded")
+        self.assertEqual(0, self.type(f"{line.rpartition('record again: ')[2]} --quiet").code)
+
+    def put_task(self, name: str, end: str) -> None:
+        """A task like the one of the folder, whose prompts have another end."""
+        (self.folder / f"{name}.py").write_text(TASK.replace("case.input}]", f"case.input + {end!r}}}]"),
+                                                encoding="utf-8")
+
     def test_to_judge_a_log_or_a_recording(self) -> None:
         self.well(f"bench.py {self.asked_for} --system baselines:most-common --log recorded/mine.jsonl --quiet")
         for name in ("mine.jsonl", "mine.json"):

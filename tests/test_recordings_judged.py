@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
 from benchkit.basics.values import Case
 from benchkit.recordings.recording import keep_recording
@@ -88,19 +89,22 @@ class Judging(WithARecording):
         return json.loads(b"".join(run_record_bytes(record)))
 
 
+TYPED = Command("harness.py", ("run",))
+
+
 class Fitting(WithARecording):
     def refused(self, task: Task | None = None, cases: Sequence[Case] | None = None, trials: int | None = None) -> str:
         with self.assertRaises(Unusable) as caught:
-            fitted(self.made, "robot.json", task or self.task, cases or self.cases, trials)
+            fitted(self.made, "robot.json", task or self.task, cases or self.cases, trials, TYPED)
         self.assertTrue(str(caught.exception).startswith("robot.json: "))
         return str(caught.exception)
 
     def test_a_recording_that_fits_is_taken_as_it_is(self) -> None:
-        self.assertIs(self.made, fitted(self.made, "robot.json", self.task, self.cases, None))
-        self.assertIs(self.made, fitted(self.made, "robot.json", self.task, self.cases, 4))
+        self.assertIs(self.made, fitted(self.made, "robot.json", self.task, self.cases, None, TYPED))
+        self.assertIs(self.made, fitted(self.made, "robot.json", self.task, self.cases, 4, TYPED))
 
     def test_fewer_trials_take_the_first_ones(self) -> None:
-        cut = fitted(self.made, "robot.json", self.task, self.cases, 2)
+        cut = fitted(self.made, "robot.json", self.task, self.cases, 2, TYPED)
         self.assertEqual((2, [1, 2]), (cut.trials, [trial.trial for trial in cut.cases[1].trials]))
         self.assertEqual(4, len(judge_recording(cut, self.task, self.cases, CIRCUMSTANCES).results))
 
@@ -132,7 +136,7 @@ class Fitting(WithARecording):
     def test_a_changed_label_tag_or_check_is_not_refused(self) -> None:
         corrected = (replace(self.cases[0], expected="no", tags=("new",)), self.cases[1])
         task, _ = toy(self.folder, TASK_SOURCE.replace("< 5", "< 6"))
-        self.assertIs(self.made, fitted(self.made, "robot.json", task, corrected, None))
+        self.assertIs(self.made, fitted(self.made, "robot.json", task, corrected, None, TYPED))
 
 
 class FindingTheRecording(WithARecording):

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import patch
 
+from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
 from benchkit.basics.on_demand import OnDemand
 from benchkit.recordings import recording as recording_module
@@ -73,7 +74,8 @@ class OnDemandOrHeld(WithALog):
         self.assertEqual(tuple(read.results[2:7]), held.results[2:7])
 
     def test_fewer_trials_are_the_first_ones(self) -> None:
-        one, other = (b"".join(recording_bytes(fitted(recording, "robot.jsonl", self.task, self.cases, 2)))
+        typed = Command("harness.py", ())
+        one, other = (b"".join(recording_bytes(fitted(recording, "robot.jsonl", self.task, self.cases, 2, typed)))
                       for recording in (self.held, self.read))
         self.assertEqual(one, other)
 

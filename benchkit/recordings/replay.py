@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchkit.basics.clock import Clock
-from benchkit.basics.command import shell_word
+from benchkit.basics.command import Command, shell_word
 from benchkit.basics.errors import Unusable
 from benchkit.basics.on_demand import OnDemand
 from benchkit.basics.texts import are, cases_named, count_of, shown_line
@@ -139,13 +139,14 @@ def is_log(path: Path) -> bool:
 
 
 def fitted(
-    recording: Recording, place: str, task: Task, cases: Sequence[Case], trials: int | None, record: str = "",
+    recording: Recording, place: str, task: Task, cases: Sequence[Case], trials: int | None, command: Command,
+    record: str = "",
 ) -> Recording:
     """The recording cut to `trials` (None: all), if it is one of these cases as the task asks them now.
 
     `cases` are those of one split, `place` names the file in errors, `record` are the flags that bench.py needs besides
-    those that the recording tells. Raises Unusable by name for missing cases,
-    another split, more trials than recorded, and cases whose `ask` differs.
+    those that the recording tells, `command` is the one that was typed. Raises Unusable by name for missing cases,
+    another split, more trials than recorded, and cases whose `ask` differs, be it that another task asks them.
     """
     if any(case.split != recording.split for case in cases):
         raise Unusable(f"{place}: it is a recording of the split {shown_line(recording.split, 60)}, not "
@@ -153,16 +154,22 @@ def fitted(
     # the modules are named, for a log does not have them imported
     bench = (f"python3 bench.py --task {shell_word(recording.task.module)} --system {shell_word(recording.system)} "
              f"--log {log_beside(Path(place))}{record}")
+    is_other = recording.task.module != task.module
+    at = f"{place}: " + is_other * (
+        f"it was recorded with --task {shown_line(recording.task.module)}, not {shown_line(task.module)}; ")
     asks, wanted = {case.id: case.ask for case in recording.cases}, {case.id for case in cases}
     missing = [case.id for case in cases if case.id not in asks]
     if missing:
-        raise Unusable(f"{place}: it has no {cases_named(missing)}; record what is missing: {bench}, or give the cases "
-                       "it was recorded with")
+        raise Unusable(f"{at}it has no {cases_named(missing)}; record what is missing: {bench}, or give the cases it "
+                       "was recorded with")
     gone = [case.id for case in recording.cases if case.id not in wanted]
     if gone:
-        raise Unusable(f"{place}: {cases_named(gone)} of it {are(len(gone))} not among the cases any more; give the "
+        raise Unusable(f"{at}{cases_named(gone)} of it {are(len(gone))} not among the cases any more; give the "
                        "cases it was recorded with")
     changed = [case.id for case in cases if prompt_of(task, case).ask != asks[case.id]]
+    if changed and is_other:
+        raise Unusable(f"{at}the prompt or schema of {cases_named(changed)} is another there; judge it with "
+                       f"{command.having('--task', recording.task.module)}")
     if changed:
         raise Unusable(f"{place}: the prompt or schema of {cases_named(changed)} has changed since it was recorded; "
                        f"put it back, or record again: {bench} --changed rerun")
