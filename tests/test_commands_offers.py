@@ -38,6 +38,18 @@ class Offers(WorkflowWithServer):
                 self.assertIn("0 of 6 planned", self.well(f"{offered} --dry-run"))
         self.well(offered)
 
+    def test_without_a_server_and_with_the_log_of_another_plan_or_task_where_the_offered_one_would_be(self) -> None:
+        self.well("bench.py --system baselines:most-common --trials 3 --quiet")
+        self.well("harness.py run --system replay:recorded/most-common.json")
+        for command, new in (
+                (f"bench.py {self.asked_for}", "--log recorded/most-common-2.jsonl"),
+                (f"bench.py {self.asked_for} --log recorded/z.jsonl", "--log recorded/most-common-3.jsonl"),
+                (f"harness.py run {self.asked_for}", "--out runs/most-common-2.json")):
+            with self.subTest(command=command):
+                offered = self.offer(f"{command} --system ollama:a", 3, "run without a model: ")
+                self.assertTrue(offered.endswith(f" --system baselines:most-common {new}"), offered)
+                self.assertEqual(0, self.type(offered).code)
+
     def test_with_what_only_the_log_says(self) -> None:
         self.type(f"bench.py {self.asked_for} --system ollama:smollm2:135m --host {self.server.host} --limit 1 "
                   "--log recorded/mine.jsonl --quiet")
@@ -57,9 +69,24 @@ class Offers(WorkflowWithServer):
         self.type(f"bench.py {self.asked_for} --system ollama:smollm2:135m --host {self.server.host} --limit 1 "
                   "--log recorded/mine.jsonl --quiet")
         self.server.models = {"other:1b": "b" * 64}
-        offered = self.offer(f"bench.py {self.asked_for} --system ollama:smollm2:135m --host {self.server.host} "
-                             "--log recorded/mine.jsonl --quiet", 3, "; or: ")
-        self.assertIn("Done: every planned trial ran", self.type(offered).stdout)
+        for asked_for in (self.asked_for, "--task meet_task --cases meet.json"):
+            with self.subTest(asked_for=asked_for):
+                offered = self.offer(f"bench.py {asked_for} --system ollama:smollm2:135m --host {self.server.host} "
+                                     "--log recorded/mine.jsonl --quiet", 3, "; or: ")
+                self.assertIn("all 6 planned trials were judged", self.type(offered).stdout)
+
+    def test_for_another_model_whose_usual_log_is_there_already(self) -> None:
+        self.server.models = {"other:1b": "b" * 64}
+        here = f"--host {self.server.host} --quiet"
+        self.assertEqual(0, self.type(f"bench.py --system ollama:other:1b --trials 3 {here}").code)
+        usual, = (path.stem for path in (self.folder / "recorded").glob("*.jsonl"))
+        for shard, name in (("", f"{usual}-2"), ("--shard 1/2", f"{usual}.shard-1-of-2")):
+            with self.subTest(shard=shard):
+                asked = f"bench.py {self.asked_for} --system ollama:llama9 {shard} {here}"
+                for _ in range(2):
+                    offered = self.offer(asked, 3, "; or: ")
+                    self.assertEqual(0, self.type(offered).code, offered)
+                self.assertTrue((self.folder / f"recorded/{name}.jsonl").exists())
 
     def test_to_judge_by_the_task_that_was_recorded(self) -> None:
         self.well(f"bench.py {self.asked_for} --system baselines:most-common --log recorded/mine.jsonl --quiet")

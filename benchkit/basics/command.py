@@ -50,6 +50,10 @@ class Command:
         """The same command without flags that take no value."""
         return Command(self.prog, tuple(word for word in self.words if word not in flags))
 
+    def says(self, flag: str) -> bool:
+        """Whether `flag value` is among the words."""
+        return self.without(flag) != self
+
     def without(self, flag: str) -> Command:
         """The same command without `flag value`."""
         return Command(self.prog, self.having(flag, "").words[:-2])

@@ -23,7 +23,16 @@ from benchkit.running.engine import Answering, Callbacks, RunLimits, run_at_once
 from benchkit.running.plan import AllowedChanges, RemainingWork, Selection
 from benchkit.running.progress import Progress, Verdicts, columns_of
 from benchkit.running.summary import status_of
-from benchkit.running.workload import Ended, Observe, RunContext, Workload, log_at, settings_of, wanted_plan
+from benchkit.running.workload import (
+    Ended,
+    Observe,
+    RunContext,
+    Workload,
+    log_at,
+    settings_of,
+    wanted_plan,
+    with_another_system,
+)
 from benchkit.systems.guarding import kept_of
 from benchkit.systems.loading import is_baseline
 from benchkit.tasks.judging import judge
@@ -83,9 +92,8 @@ def record_live(workload: Workload, log: TrialLog | None, context: RunContext, v
             offer = f", or run without a model: {workload.without_server}" if workload.without_server else ""
             raise EnvironmentFailure(f"{error}{offer}") from error
         except NoModel as error:
-            # a log that is there already is another system's
-            other = command if log is None else command.without("--log").without("--out")
-            offer = f"; or: {other.having('--system', error.instead)}" if error.instead else ""
+            shard = workload.selection.shard if command.says("--shard") else None
+            offer = f"; or: {with_another_system(command, error.instead, log, shard)}" if error.instead else ""
             raise EnvironmentFailure(f"{error}{offer}") from error
 
 

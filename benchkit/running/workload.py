@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
 from typing import Protocol, TextIO, TypeAlias
 
@@ -13,13 +14,14 @@ from benchkit.basics.clock import Budget, Clock, StopRequest
 from benchkit.basics.command import Command
 from benchkit.basics.errors import Unusable
 from benchkit.basics.json_text import request_of
-from benchkit.basics.texts import shown_line
-from benchkit.basics.values import JSON, Case, TaskName, seed_of
+from benchkit.basics.texts import file_stem, shown_line
+from benchkit.basics.values import JSON, Case, Shard, TaskName, seed_of
 from benchkit.disk.appending import refuse_link
 from benchkit.recordings.replay import REPLAY, is_replay, recording_from, reference_of
 from benchkit.running.engine import Observer
 from benchkit.running.plan import ALL, RemainingWork, Selection
-from benchkit.systems.loading import load_system
+from benchkit.running.shards import mark_of
+from benchkit.systems.loading import load_system, split_name
 from benchkit.systems.system import System, SystemOptions
 from benchkit.tasks.judging import refuse_raising
 from benchkit.tasks.task import Prompt, Task, in_split, prompt_of, read_cases
@@ -162,12 +164,9 @@ def workload_of(config: RunConfig, task: Task, context: RunContext, log: TrialLo
         clock=context.clock, stop=context.stop, say=context.say, task=task, cases=cases,
         host=config.host, allow_cloud=config.allow_cloud,
         recorded=recorded_settings(log, config.system, config.rerun_changed)), context.folders)
-    # a baseline of the task that sees no labels, or else one that fits any task; it has another log, so the command
-    # says what was given of what is asked, and what the log said in its place
+    # a baseline of the task that sees no labels, or else one that fits any task
     baseline = next((name for name in task.baselines if name not in task.sees_labels), "most-common")
     without_server = config.command.only("--task", "--cases", "--split", "--trials", "--case", "--limit")
-    if log is not None:
-        without_server = without_server.having("--split", config.split).having("--trials", str(config.trials))
     check = config.command.beside("harness.py", "check", "--task", task.module, "--cases", config.cases)
     return Workload(
         log=config.log, systems={config.system: system}, title=task.title, cases=cases,
@@ -175,8 +174,34 @@ def workload_of(config: RunConfig, task: Task, context: RunContext, log: TrialLo
         budget=Budget(context.start, config.budget_s), timeout_s=config.timeout_s, command=config.command,
         hardware=config.hardware, selection=config.selection, rerun_changed=config.rerun_changed,
         accept_damage=config.accept_damage, parallel=config.parallel,
-        without_server=without_server.having("--system", f"baselines:{baseline}"),
+        without_server=with_another_system(without_server, f"baselines:{baseline}", log),
         probe=(lambda: None) if config.unchecked else partial(refuse_raising, task, cases, check))
+
+
+def with_another_system(
+        command: Command, system: str, log: TrialLog | None, shard: Shard | None = None) -> Command:
+    """The command that asks another system the same, into a log that is not there yet.
+
+    `log` is the one that was found (None: there is none): what only that says is said, for the other is a new one.
+    """
+    plan = None if log is None else log.plan
+    if plan is not None:
+        command = command.without("--log").without("--out")
+        for flag, value in (("--task", plan.task.module), ("--split", plan.split), ("--trials", str(plan.trials))):
+            command = command if command.says(flag) else command.having(flag, value)
+    return _in_new_log(command.having("--system", system), system, shard)
+
+
+def _in_new_log(command: Command, system: str, shard: Shard | None) -> Command:
+    """The command as it is, if it names its log or the usual one is not there yet; else with a name that is free."""
+    # `harness.py run` has its log beside its run record
+    flag, folder, suffix = ("--out", "runs", ".json") if command.words[:1] == ("run",) else (
+        "--log", "recorded", ".jsonl")
+    stem, mark = str(Path(folder, file_stem(split_name(system)[1]))), mark_of(shard)
+    usual = f"{stem}{mark}"
+    names = chain([usual], (f"{stem}-{number}{mark}" for number in count(2)))
+    free = next(name for name in names if not any(Path(name + kind).exists() for kind in (".jsonl", ".json")))
+    return command if command.says(flag) or free == usual else command.having(flag, free + suffix)
 
 
 def request_fields(
