@@ -179,8 +179,7 @@ class OutcomesOfACase(unittest.TestCase):
     def test_of_many_the_first_outcomes_trials_and_ranges_are_kept(self) -> None:
         trials = [replace(result("A", trial, mark), output=output) for trial, (mark, output) in enumerate(
             zip("--+--+--", "abcaadab", strict=True), 1)]
-        limits = outputs.OutcomeLimits({"pass": 1, "fail": 1, "incomplete": 1}, trials=2, ranges=2)
-        groups = outputs.answer_groups(trials, limits)
+        groups = outputs.answer_groups(trials, {"pass": 1, "fail": 1, "incomplete": 1}, most_trials=2, most_ranges=2)
         self.assertEqual([(group.first.output, group.size, group.numbers) for group in groups],
                          [("a", 4, "1, 4-5 and 1 more range"), ("c", 1, "3")])
         self.assertEqual(list(groups[0].trials), [1, 4])

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from benchkit.basics.values import ErrorFacts
-from benchkit.recordings.digests import ErrorPairs, TrialOf
+from benchkit.recordings.digests import ErrorPairs
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.comparison import labels_of, side_by_side
 from benchkit.reports.paired_cases import Outcome, Repeat, incompatibilities_between, is_repeat
@@ -423,8 +423,9 @@ class WhereTheyPart(unittest.TestCase):
         base = record({"A": "+++", "B": "++-"})
         parting = repeat_of(base, with_outputs(base, {("A", 3): "x", ("B", 2): "answer two"})).parting
         assert parting is not None
-        self.assertEqual((TrialOf(2, "B"), "warm", 7, "answer 2", "answer two"), (
-            parting.trial, parting.warmth, parting.character, parting.base.output, parting.candidate.output))
+        self.assertEqual((2, "B", "warm", 7, "answer 2", "answer two"), (
+            parting.base.trial, parting.base.case, parting.warmth, parting.character, parting.base.output,
+            parting.candidate.output))
 
     def test_a_text_that_goes_on_parts_at_the_end_of_the_other(self) -> None:
         base = record({"A": "+"})
@@ -435,5 +436,5 @@ class WhereTheyPart(unittest.TestCase):
     def test_a_side_without_an_output_has_no_character(self) -> None:
         parting = repeat_of(record({"A": "++"}), record({"A": "+t"})).parting
         assert parting is not None
-        self.assertEqual((TrialOf(2, "A"), None, "pass", "incomplete"), (
-            parting.trial, parting.character, parting.base.verdict, parting.candidate.verdict))
+        self.assertEqual((2, "A", None, "pass", "incomplete"), (
+            parting.base.trial, parting.base.case, parting.character, parting.base.verdict, parting.candidate.verdict))

@@ -213,6 +213,9 @@ def compare(base: RunReport, candidate: RunReport, margin: Fraction | None = Non
     known = [case for case in cases if case.difference is not None]
     differences = permutation.pass_rate_differences(counts)
     interval, bounds = paired_plus_two(differences), permutation.difference_bounds(counts)
+    robust: Literal["base", "candidate"] | None = None
+    if bounds is not None and not bounds.low <= 0 <= bounds.high:
+        robust = "candidate" if bounds.low > 0 else "base"
     p = permutation.paired_p(counts)
     is_incomplete = any(pair.first.incomplete or pair.second.incomplete for pair in counts)
     ends = [(one.low, one.high) for one in (pair.open_difference for pair in counts)]
@@ -227,18 +230,12 @@ def compare(base: RunReport, candidate: RunReport, margin: Fraction | None = Non
         sign_flip=permutation.sign_flip_p(differences) if permutation.has_uneven_trials(counts) else p,
         p_worst=worst_paired_p(counts) if is_incomplete else p,
         smallest_p=permutation.smallest_sign_flip_p(differences),
-        bounds=bounds, robust=_ahead(bounds), margin=margin,
+        bounds=bounds, robust=robust, margin=margin,
         same_within_margin=None if margin is None else bool(differences) and permutation.same_within(around, margin),
         latency=_latencies(base, candidate, {case.id for case in cases}),
         repeat=repeat_of(base.record, candidate.record, cases) if is_repeat(base.record, candidate.record) else None,
         warnings=())
     return replace(found, warnings=tuple(_warnings(base.record, candidate.record, found)))
-
-
-def _ahead(bounds: Interval | None) -> Literal["base", "candidate"] | None:
-    if bounds is None or bounds.low <= 0 <= bounds.high:
-        return None
-    return "candidate" if bounds.low > 0 else "base"
 
 
 def _only_in(rows: Sequence[CaseRow], others: Sequence[CaseRow]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ case expects where its check held is looked up in what the same expected value w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -159,11 +159,6 @@ class UnjudgedCount:
         most = {name: min(messages.counts.items(), key=lambda item: (-item[1], item[0]))
                 for name, messages in self._messages.items()}
         return tuple(Unjudged(name, self._counts[name], *most[name]) for name in ERROR_TYPES if name in self._counts)
-
-
-def check_error(unjudged: Iterable[Unjudged]) -> Unjudged | None:
-    """The trials that the task's own check could not judge; None if there are none."""
-    return next((one for one in unjudged if one.type == "CheckError"), None)
 
 
 MOST_LABELS = 12

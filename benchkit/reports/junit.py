@@ -90,11 +90,8 @@ def _time(rows: Iterable[CaseRow]) -> dict[str, str]:
 
 
 def _tag(name: str, attributes: Mapping[str, str], end: str = "") -> str:
-    return f"<{name}{''.join(_attribute(key, value) for key, value in attributes.items())}{end}>\n"
-
-
-def _attribute(key: str, value: str) -> str:
-    return f' {key}="{xml_attribute(value)}"'
+    told = "".join(f' {key}="{xml_attribute(value)}"' for key, value in attributes.items())
+    return f"<{name}{told}{end}>\n"
 
 
 def _properties_of(run: RunReport) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ import json
 import sys
 from array import array
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TypeGuard
 
@@ -64,15 +64,6 @@ def measures_of(result: Result) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class OutcomeLimits:
-    """How much is kept of a case: outcomes by verdict, and of each outcome trials and ranges of their numbers."""
-
-    outcomes: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(VERDICTS, sys.maxsize))
-    trials: int = sys.maxsize
-    ranges: int = sys.maxsize
-
-
-@dataclass(frozen=True, slots=True)
 class AnswerGroup:
     """`size` trials with one outcome, at least one: `first` stands for all of them.
 
@@ -86,14 +77,14 @@ class AnswerGroup:
     trials: Mapping[int, str]
 
 
-def answer_groups(results: Iterable[Result], limits: OutcomeLimits | None = None) -> tuple[AnswerGroup, ...]:
-    """The trials of a case by outcome, in the order of their first ones.
+def answer_groups(results: Iterable[Result], most: Mapping[str, int] | None = None, most_trials: int = sys.maxsize,
+                  most_ranges: int = sys.maxsize) -> tuple[AnswerGroup, ...]:
+    """The trials of a case by outcome, in the order of their first ones; of each verdict at most so many outcomes.
 
     A check is a pure function of a case and an output, so equal outputs have equal verdicts, checks and explanations.
     """
     groups: dict[Hashable, tuple[Result, array[int], dict[int, str]]] = {}
-    limits = limits or OutcomeLimits()
-    left = dict(limits.outcomes)
+    left = {**dict.fromkeys(VERDICTS, sys.maxsize), **(most or {})}
     for result in results:
         outcome = result.verdict, result.output, result.finish, result.reasoning, result.error
         if outcome not in groups and left[result.verdict]:
@@ -102,9 +93,9 @@ def answer_groups(results: Iterable[Result], limits: OutcomeLimits | None = None
         if outcome in groups:
             _, numbers, trials = groups[outcome]
             numbers.append(result.trial)
-            if len(trials) < limits.trials:
+            if len(trials) < most_trials:
                 trials[result.trial] = measures_of(result)
-    return tuple(AnswerGroup(first, len(numbers), ranges_of(numbers, limits.ranges), trials)
+    return tuple(AnswerGroup(first, len(numbers), ranges_of(numbers, most_ranges), trials)
                  for first, numbers, trials in groups.values())
 
 

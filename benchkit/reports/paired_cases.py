@@ -19,7 +19,7 @@ from typing import TypeGuard
 from benchkit.basics.command import Command
 from benchkit.basics.json_text import canonical
 from benchkit.basics.texts import count_of, names_of, shown_line
-from benchkit.recordings.digests import ErrorPairs, TrialOf, error_pairs
+from benchkit.recordings.digests import ErrorPairs, error_pairs
 from benchkit.recordings.run_record import Judge, JudgedCase, Result, RunRecord
 from benchkit.reports.speed import latency_of
 from benchkit.reports.tally import CaseRow
@@ -137,12 +137,8 @@ class Repetition:
 
 @dataclass(frozen=True, slots=True)
 class FirstDifferenceFacts:
-    """The first trial whose outputs differ.
+    """The first trial whose outputs differ; `character` is where they part (from 0), None where a side has no text."""
 
-    `character` is where the two texts part (from 0); None where a side has no text.
-    """
-
-    trial: TrialOf
     warmth: str
     base: Result
     candidate: Result
@@ -187,7 +183,10 @@ def repeat_of(base: RunRecord, candidate: RunRecord, cases: Sequence[CaseDiffere
         warm = list[bytes](), list[bytes]()
         for left, right in zip_longest(base.results_of(here[case.id]), candidate.results_of(there[case.id])):
             for side, result in enumerate((left, right)):
-                warm[side].extend(_warm_digest(result))
+                if result is not None and not result.cold and result.output is not None:
+                    # a lone surrogate is no text of a file, but a run that was just judged may hold one
+                    text = result.output.encode("utf-8", "surrogatepass")
+                    warm[side].append(blake2b(text, digest_size=16).digest())
                 one_sided[side] += _is_run(result) and not _is_run((right, left)[side])
             if not (_is_run(left) and _is_run(right)):
                 continue
@@ -215,14 +214,7 @@ def repeat_of(base: RunRecord, candidate: RunRecord, cases: Sequence[CaseDiffere
 
 def _parting(base: Result, candidate: Result) -> FirstDifferenceFacts:
     at = None if base.output is None or candidate.output is None else parting_index(base.output, candidate.output)
-    return FirstDifferenceFacts(TrialOf(base.trial, base.case), _warmth(base, candidate), base, candidate, at)
-
-
-def _warm_digest(result: Result | None) -> list[bytes]:
-    if result is None or result.cold or result.output is None:
-        return []
-    # a lone surrogate is no text of a file, but a run that was just judged may hold one
-    return [blake2b(result.output.encode("utf-8", "surrogatepass"), digest_size=16).digest()]
+    return FirstDifferenceFacts(_warmth(base, candidate), base, candidate, at)
 
 
 def _is_run(result: Result | None) -> TypeGuard[Result]:

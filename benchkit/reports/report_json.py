@@ -135,7 +135,7 @@ def _repeat_fields(repeat: Repeat) -> dict[str, JSON]:
         "only_base": repeat.only_base, "only_candidate": repeat.only_candidate,
         "self_base": figure(repeat.self_base), "self_candidate": figure(repeat.self_candidate),
         "parting": None if parting is None else {
-            "case": parting.trial.case, "trial": parting.trial.trial, "warmth": parting.warmth,
+            "case": parting.base.case, "trial": parting.base.trial, "warmth": parting.warmth,
             "character": parting.character, "base_verdict": parting.base.verdict,
             "candidate_verdict": parting.candidate.verdict}}
 
@@ -154,8 +154,9 @@ def run_fields(run: RunReport) -> dict[str, JSON]:
                    "incomplete": totals.incomplete},
         "pass": [{"k": at_k.k, "at": _metric_fields(at_k.at), "hat": _metric_fields(at_k.hat)} for at_k in run.suite],
         "checks": {check.name: {"failed": check.failed, "alone": check.alone} for check in run.failures.checks},
-        "tags": {row.tag: {"cases": row.cases, "planned": row.planned, "pass": row.passed, "fail": row.failed,
-                           "incomplete": row.unknown, **_metric_fields(row.rate)} for row in run.tags},
+        "tags": {row.tag: {"cases": row.cases, "planned": row.trials.planned, "pass": row.trials.passed,
+                           "fail": row.trials.failed, "incomplete": row.trials.incomplete,
+                           **_metric_fields(row.rate)} for row in run.tags},
         "cases": [{"id": row.id, "n": row.n, "passed": row.passed, "incomplete": row.incomplete,
                    "low": figure(row.low), "high": figure(row.high), "disagreement": figure(row.disagreement),
                    "state": str(row.state)} for row in run.cases],

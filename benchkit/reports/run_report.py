@@ -26,20 +26,8 @@ class TagRow:
 
     tag: str
     cases: int
-    planned: int
-    passed: int
-    failed: int
+    trials: Counts
     rate: SuiteMetric
-
-    @property
-    def judged(self) -> int:
-        """Trials that passed or failed."""
-        return self.passed + self.failed
-
-    @property
-    def unknown(self) -> int:
-        """Trials that could not be judged."""
-        return self.planned - self.judged
 
 
 def tag_rows(cases: Iterable[CaseRow]) -> tuple[TagRow, ...]:
@@ -48,9 +36,12 @@ def tag_rows(cases: Iterable[CaseRow]) -> tuple[TagRow, ...]:
     for case in cases:
         for tag in dict.fromkeys(case.case.tags):
             tagged.setdefault(tag, []).append(case.counts)
-    return tuple(TagRow(tag, len(counts), sum(case.planned for case in counts), sum(case.passed for case in counts),
-                        sum(case.failed for case in counts), suite_metrics(counts, ks=(1,))[0].hat)
-                 for tag, counts in sorted(tagged.items()))
+    rows = []
+    for tag, counts in sorted(tagged.items()):
+        trials = Counts(sum(case.planned for case in counts), sum(case.passed for case in counts),
+                        sum(case.failed for case in counts))
+        rows.append(TagRow(tag, len(counts), trials, suite_metrics(counts, ks=(1,))[0].hat))
+    return tuple(rows)
 
 
 @dataclass(frozen=True, slots=True)

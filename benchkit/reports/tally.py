@@ -226,7 +226,17 @@ class _AnomalyCount:
             self._passed[self._place] += 1
         self._place += 1
         if result.output is not None:
-            self._take_answer(result, result.output)
+            self._answered += 1
+            if (result.finish or "").casefold() in _LIMITS:
+                self._find("cut-off-answers", result)
+            if not result.output.strip():
+                self._find("reasoning-only-answers" if (result.reasoning or "").strip() else "empty-answers", result)
+            if _THOUGHT.search(result.output):
+                self._find("thinking-in-answers", result)
+            if result.usage is not None and result.usage.asked_letters is not None:
+                self._find("prompt-cut", result)
+                self._worst_prompt = max(self._worst_prompt, result.usage, key=lambda usage: (
+                    (usage.asked_letters or 0) / max(1, usage.prompt_tokens or 0)))
         if result.slept_s is not None:
             self._find("machine-slept", result)
             self._longest_sleep_s = max(self._longest_sleep_s, result.slept_s)
@@ -235,19 +245,6 @@ class _AnomalyCount:
         """So many trials that did not run."""
         self._is_judged[self._place:self._place + count] = bytes(count)
         self._place += count
-
-    def _take_answer(self, result: Result, output: str) -> None:
-        self._answered += 1
-        if (result.finish or "").casefold() in _LIMITS:
-            self._find("cut-off-answers", result)
-        if not output.strip():
-            self._find("reasoning-only-answers" if (result.reasoning or "").strip() else "empty-answers", result)
-        if _THOUGHT.search(output):
-            self._find("thinking-in-answers", result)
-        if result.usage is not None and result.usage.asked_letters is not None:
-            self._find("prompt-cut", result)
-            self._worst_prompt = max(self._worst_prompt, result.usage, key=lambda usage: (
-                (usage.asked_letters or 0) / max(1, usage.prompt_tokens or 0)))
 
     def _find(self, code: str, result: Result) -> None:
         count, cases = self._counts.get(code, (0, {}))

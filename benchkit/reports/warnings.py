@@ -12,7 +12,6 @@ from benchkit.basics.texts import count_of, names_of, same_model, shown_line, ve
 from benchkit.basics.values import JSON
 from benchkit.recordings.recording import SessionFacts
 from benchkit.recordings.run_record import RunRecord
-from benchkit.reports.failures import check_error
 from benchkit.reports.figures import spread
 from benchkit.reports.tally import RunTally
 from benchkit.statistics.estimators import State
@@ -38,7 +37,7 @@ def warnings_of(record: RunRecord, tally: RunTally, coverage: Coverage) -> tuple
 
 
 def _about_figures(record: RunRecord, tally: RunTally, coverage: Coverage) -> Iterator[tuple[str, str]]:
-    raised = check_error(tally.unjudged)
+    raised = next((one for one in tally.unjudged if one.type == "CheckError"), None)
     if raised is not None:
         most = "" if raised.with_message == raised.count else f", {count_of(raised.with_message, 'time')}"
         yield "check-raises", (

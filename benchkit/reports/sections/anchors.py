@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from benchkit.reports.outputs import AnswerGroup, OutcomeLimits, answer_groups, value_text
+from benchkit.reports.outputs import AnswerGroup, answer_groups, value_text
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.tally import CaseRow
 from benchkit.statistics.estimators import State
@@ -19,9 +20,10 @@ MOST_WHOLE = 10_000
 MOST_ROWS = 2_000
 MOST_DETAILED = 1_000
 """Cases with details on such a page, in all its runs."""
-TROUBLED, TROUBLED_AND_COUNTED = (OutcomeLimits({"fail": 3, "incomplete": 1, "pass": 1}),
-                                  OutcomeLimits({"fail": 3, "incomplete": 1, "pass": 1}, 5, 20))
-"""What is kept of such a case; also of single trials where they have no marks."""
+TROUBLED = {"fail": 3, "incomplete": 1, "pass": 1}
+"""Outcomes that are kept of such a case."""
+MOST_TRIALS, MOST_RANGES = 5, 20
+"""Single trials, and ranges of their numbers, that are kept of such an outcome where they have no marks."""
 TEXT_BYTES = 3_500_000
 """All texts of models and cases on a page, as they are written; markup needs as much again."""
 SHORTEST_TEXT, LONGEST_TEXT = 200, 400_000
@@ -79,15 +81,17 @@ def anchors_of(runs: Sequence[RunReport]) -> tuple[Anchors, ...]:
 
 def _detailed_cases(run: RunReport, most_troubled: int | None) -> dict[int, DetailedCase]:
     """All cases as far as they have a row; with a limit, those in trouble, and only some of their outcomes."""
-    places, limits = by_trouble(run.cases)[:MOST_ROWS], OutcomeLimits()
+    places, groups_of = by_trouble(run.cases)[:MOST_ROWS], partial(answer_groups)
     if most_troubled is not None:
         rows = run.cases
         places = [place for place in by_trouble(rows)
                   if rows[place].passed < rows[place].n or rows[place].state is State.POSSIBLY_FLAKY][:most_troubled]
-        limits = TROUBLED if has_marks(run) else TROUBLED_AND_COUNTED
+        groups_of = partial(answer_groups, most=TROUBLED)
+        if not has_marks(run):
+            groups_of = partial(groups_of, most_trials=MOST_TRIALS, most_ranges=MOST_RANGES)
     detailed = {}
     for place in sorted(places):
-        groups = answer_groups(run.record.results_of(place), limits)
+        groups = groups_of(run.record.results_of(place))
         trials = {trial: group.first.trial for group in groups for trial in group.trials}
         detailed[place] = DetailedCase(groups, trials, run.record.trials - sum(group.size for group in groups))
     return detailed

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from benchkit.basics.texts import all_of, count_of, word_for
 from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
-from benchkit.reports.failures import check_error
 from benchkit.reports.figures import of, percent, rate, share, spread
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.sections.anchors import Anchors
@@ -31,7 +30,16 @@ def lead_blocks(run: RunReport) -> Iterator[doc.Block]:
 def first_blocks(run: RunReport) -> Iterator[doc.Block]:
     """About twenty lines after a run: the headline, k = 1 and the last k, what fails most, warnings by code."""
     yield headline(run)
-    yield from _first_error(run)
+    errors = {error.type: error for error in run.unjudged}
+    unrun = errors.pop("NotRun", None)
+    if "CheckError" in errors:
+        yield doc.words("not judged: ", doc.Code(errors["CheckError"].message, 400))
+    elif errors:
+        most = max(errors.values(), key=lambda error: error.with_message)
+        started = run.coverage.planned - (unrun.count if unrun else 0)
+        yield doc.words("most frequent error: ", doc.Code(most.type),
+                        f" in {of(most.with_message, started)} {word_for(started, 'started trial')}: ",
+                        doc.Code(most.message, 200))
     if run.suite:
         ends = run.suite if len(run.suite) < 2 else (run.suite[0], run.suite[-1])
         yield suite_table(run, "How often it passes", ends, is_short=True)
@@ -44,20 +52,6 @@ def first_blocks(run: RunReport) -> Iterator[doc.Block]:
         yield trouble_table(run, "Cases that fail", rows, Anchors(), "for example", doc.Cut())
     if run.warnings:
         yield doc.words(f"warnings: {', '.join(dict.fromkeys(one.code for one in run.warnings))}")
-
-
-def _first_error(run: RunReport) -> Iterator[doc.Block]:
-    """What a check of the task raised, whole; else the most frequent error, in one line."""
-    found = check_error(run.unjudged)
-    errors = [error for error in run.unjudged if error.type != "NotRun"]
-    if found is not None:
-        yield doc.words("not judged: ", doc.Code(found.message, 400))
-    elif errors:
-        most = max(errors, key=lambda error: error.with_message)
-        started = run.coverage.planned - sum(error.count for error in run.unjudged if error.type == "NotRun")
-        yield doc.words("most frequent error: ", doc.Code(most.type),
-                        f" in {of(most.with_message, started)} {word_for(started, 'started trial')}: ",
-                        doc.Code(most.message, 200))
 
 
 def headline(run: RunReport) -> doc.Facts:

@@ -240,7 +240,7 @@ def _parting(repeat: Repeat) -> Iterator[doc.Span]:
     if (parting := repeat.parting) is None:
         return
     base, candidate, at = parting.base, parting.candidate, parting.character
-    yield from (f"first in trial {parting.trial.trial} of ", doc.Code(parting.trial.case, 60), f" ({parting.warmth})")
+    yield from (f"first in trial {base.trial} of ", doc.Code(base.case, 60), f" ({parting.warmth})")
     if at is None or base.output is None or candidate.output is None:
         yield ", where a side has no output"
     else:

@@ -154,10 +154,13 @@ def tag_blocks(run: RunReport) -> Iterator[doc.Block]:
     caption = "Share of tries that pass, by tag, with 95 % intervals for other such cases"
     columns = [doc.flexible("tag"), doc.number("cases"), doc.Column("trials passed"), doc.number("pass^1 %"),
                doc.number("95 %")]
-    rows = [(doc.Code(row.tag), row.cases, f"{of(row.passed, row.judged)} judged{figures.and_unknown(row.unknown)}",
-             rate(row.rate), spread(row.rate.low, row.rate.high)) for row in run.tags]
-    bars = [rate_bar((doc.Code(row.tag), f" {count_of(row.cases, 'case')}"), row.rate,
-                     figures.passed_of(row.passed, row.judged, row.unknown)) for row in run.tags]
+    rows, bars = [], []
+    for row in run.tags:
+        passed, judged, unknown = row.trials.passed, row.trials.completed, row.trials.incomplete
+        rows.append((doc.Code(row.tag), row.cases, f"{of(passed, judged)} judged{figures.and_unknown(unknown)}",
+                     rate(row.rate), spread(row.rate.low, row.rate.high)))
+        bars.append(rate_bar((doc.Code(row.tag), f" {count_of(row.cases, 'case')}"), row.rate,
+                             figures.passed_of(passed, judged, unknown)))
     yield doc.Chart(doc.Bars(caption, "tag", "pass^1", "passed", bars, TAGS),
                     instead=[doc.Table(caption, columns, rows, TAGS, detail=doc.MORE)], detail=doc.MORE)
     note = figures.each_by_itself(len(run.tags))
