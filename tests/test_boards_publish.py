@@ -109,7 +109,8 @@ class Refusals(Publishing):
         self.assertEqual(["its questions were altered: T-1"], self.not_published())
         path.write_bytes(whole)
         for change, reason in (
-            (('VERSION = "1"\nJUDGE', 'VERSION = "2"\nJUDGE'), 'it was made in another world: version: "1" -> "2"'),
+            (('VERSION = "1"\nJUDGE', 'VERSION = "2"\nJUDGE'),
+             'what its questions were made from has changed: version: "1" -> "2"'),
             (("== 13 else []", "== 3 else []"), "the emission gate drops T-3 now (problem: 13 brings bad luck)"),
             (('f"truth={case.expected}"', '"even or odd"'),
              "the batch gate blocks it now: 0 of 6 questions are left, fewer than least_questions = 4"),

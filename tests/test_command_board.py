@@ -54,7 +54,8 @@ class Running(BoardCommand):
     def test_models_are_added_in_stages(self) -> None:
         self.says(f"{RUN} --offline", "12 new cells")
         self.assertEqual("open", self.batch_json()["status"])
-        self.says(REPORT, "robots:good, of which nothing has run")
+        self.says(REPORT, "open: systems of the job have not run yet, the figures will change",
+                  "robots:good, of which nothing has run", never="cells are left")
         self.says(f"{RUN} --models robots:rude", "12 new cells")
         self.says(RUN, "12 new cells")
         self.assertEqual(({"rude": 12, "good": 12}, 1), (self.calls(), len(self.batches())))
@@ -65,7 +66,7 @@ class Running(BoardCommand):
         self.says(f"{RUN} --limit 5", "5 new cells, 19 of 24 planned cells left; only what was chosen ran",
                   f"\n  go on  python3 board.py {RUN}\n")
         questions = self.text("cases.jsonl")
-        self.board_says("19 of 24 planned cells are not run yet")
+        self.board_says("19 of 24 planned cells are not run yet", "open: cells are left, the figures will change")
         self.says(f"{RUN} --budget-s 0.001 --models robots:slow",
                   ": 1 new cell, 30 of 36 planned cells left; the budget ended the run")
         self.says(RUN, "19 new cells")
@@ -123,6 +124,32 @@ class Running(BoardCommand):
 
 
 class Offered(BoardCommand):
+    def test_systems_that_a_command_would_not_ask_are_named_wherever_it_is_to_run_what_is_left(self) -> None:
+        # what was typed, who has cells left, what the run says, the banner, and publish; "" names nobody
+        both, rude = "baselines:even,robots:good", "robots:rude"
+        for typed, go_on, banner, publish in (
+            (("--models robots:rude --limit 2",), rude, f"{rude},{both}", rude),
+            (("--limit 5",), "", "", ""),
+            (("--limit 5", f"--models {rude}"), both, "", ""),
+            (("--limit 5", f"--models {rude} --limit 2"), f"{both},{rude}", f"{both},{rude}", f"{both},{rude}"),
+            (("--models robots:good --limit 2", "--offline"), "robots:good", "", ""),
+            (("--models robots:good --limit 2",), "robots:good", "", "robots:good"),
+        ):
+            with self.subTest(typed):
+                shutil.rmtree(self.home / "runs", ignore_errors=True)
+                told = [self.well(f"{RUN} {flags}") for flags in typed][-1]
+                refusal = self.well(f"publish {self.batch().name}", 1)
+                for names, text in ((go_on, told.split("Run ")[0]), (banner, told.split("Run ")[1]),
+                                    (banner, self.text("board.md")), (publish, refusal)):
+                    offered = re.findall(r"board\.py run jobs/tiny\.toml(?: --models (\S+?))?`?$", text, re.MULTILINE)
+                    self.assertEqual({names}, set(offered), text)
+                self.says(told.split("Run python3 board.py ")[1].splitlines()[0], " 0 of ")
+                self.assertEqual("complete", self.batch_json()["status"])
+
+    def test_a_run_of_others_names_whose_errors_can_be_asked_again(self) -> None:
+        self.well(f"{RUN} --models robots:late")
+        self.says(RUN, f"\n  try errors again  python3 board.py {RUN} --models robots:late --retry-errors\n")
+
     def test_commands_work_from_where_the_person_stands(self) -> None:
         # the kit is elsewhere, and the job is not where jobs usually lie
         os.rename(self.home / "jobs", self.home / "my jobs")

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import time
@@ -229,6 +230,16 @@ class CutOff(Shards):
         self.assertIn("5 new cells, 0 of its 8", told[0])
         self.merge("24 of 24 planned cells merged, 0 left\ntrace self-consistent\n")
 
+    def test_a_shard_names_the_systems_that_it_was_not_asked_for_and_that_have_cells_left(self) -> None:
+        self.job(systems='["baselines:even", "robots:late"]')
+        self.well(f"{RUN} --shard 1/1 --limit 11")
+        shard = f"{RUN} --shard 1/1 --models"
+        told = self.well(f"{shard} baselines:even --limit 1")
+        self.assertIn(f"\n  go on             python3 board.py {shard} robots:late,baselines:even\n"
+                      f"  try errors again  python3 board.py {shard} robots:late --retry-errors\n", told)
+        (go_on,) = re.findall("go on +python3 board.py (.*)", told)
+        self.says(go_on, " 0 of its 24 planned cells left")
+
     def test_an_altered_line_of_a_shard_is_refused_by_name(self) -> None:
         self.run_before(1, 2)
         for name in ("responses", "trace"):
@@ -419,7 +430,8 @@ class WhatDoesNotFit(Shards):
     def test_shards_of_another_world_or_with_other_settings(self) -> None:
         self.ran(f"{RUN} --shard 1/3 --limit 5")
         self.job(count="5")
-        world = "made in another world (count: 6 -> 5); begin another one with python3 board.py "
+        world = ("what its questions were made from has changed (count: 6 -> 5); begin another batch with python3 "
+                 "board.py ")
         self.refuses(f"{RUN} --shard 2/3", f"{world}begin jobs/tiny.toml\n")
         self.refuses(f"{RUN} --batch {self.batch().name}", f"{world}{RUN} --fresh\n")
         self.job()

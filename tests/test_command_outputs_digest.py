@@ -206,7 +206,7 @@ class Comparing(AtTheCommand):
             '    python: "3" and null\n'
             '    server: "toy" and null\n'
             '  the first that differs: case two, trial 1 (cold), from character 3 on: "s" and "p"\n'
-            "  outputs that differ part at character 3 to 3, half of them by character 3\n", told.stdout)
+            "  outputs that differ do so first at character 3\n", told.stdout)
         self.digest("robot.jsonl", "--update", "recordings.json", "--label", "the first")
         self.assertIn("  the settings of the two differ; which do is not known\n",
                       self.digest("--compare", "recordings.json#the first", "other.jsonl").stdout)

@@ -184,8 +184,8 @@ def _check_copy(copy: FoundBatch, found: FoundBatch) -> None:
     if not differences and one.dataset.fingerprint != other.dataset.fingerprint:
         differences = "cases.jsonl"
     if differences:
-        raise Unusable(f"{here} and {there} are of different worlds ({differences}); merge copies of one "
-                       "batch")
+        raise Unusable(f"the questions of {here} and {there} were made from different things "
+                       f"({differences}); merge copies of one batch")
 
 
 def _put_in_place(folder: Path) -> bool:

@@ -76,8 +76,8 @@ def batch_for(wanted: Wanted, job: Job, pack: Pack, context: RunContext) -> Foun
                 return begun()
     differences = found.batch.dataset.differences(dataset_parts(job, pack))
     if differences:
-        raise Unusable(f"{shown_path(found.folder)}: this batch was made in another world ({differences}); begin "
-                       f"another one with {another_batch(wanted.command)}")
+        raise Unusable(f"{shown_path(found.folder)}: what its questions were made from has changed ({differences}); "
+                       f"begin another batch with {another_batch(wanted.command)}")
     if wanted.rebuild or wanted.regenerate:
         found = _rebuilt(found, *_make(wanted, job, pack, context), job, pack)
     return replace(found, batch=replace(found.batch, job=job))
@@ -119,12 +119,12 @@ def questions_of(found: FoundBatch, accept_altered: bool = False) -> KeptQuestio
 
 
 def pack_of_batch(found: FoundBatch, folders: Sequence[Path]) -> Pack:
-    """The pack that a batch was made with. Raises Unusable where it makes another world now."""
+    """The pack that a batch was made with. Raises Unusable where it would make other questions now."""
     pack = pack_of_job(found.batch.job, folders)
     differences = found.batch.dataset.differences(dataset_parts(found.batch.job, pack))
     if differences:
-        raise Unusable(f"{shown_path(found.folder)}: this batch was made in another world ({differences}); put back "
-                       "what made it, or begin another batch with python3 board.py run JOB --fresh")
+        raise Unusable(f"{shown_path(found.folder)}: what its questions were made from has changed ({differences}); "
+                       "put it back, or begin another batch with python3 board.py run JOB --fresh")
     return pack
 
 

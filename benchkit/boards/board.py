@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchkit.basics.command import Command
@@ -18,7 +18,6 @@ from benchkit.boards.standings import Standing, TrackSection, ranking_of, record
 from benchkit.boards.trace_check import Verification, Violation
 from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
-from benchkit.running.plan import can_be_retried
 from benchkit.trial_log.reader import TrialLog
 
 LONGEST_LINE = 400
@@ -130,15 +129,16 @@ def banners_of(findings: Findings) -> Iterator[doc.Callout]:
         yield banner(f"The pack cannot read {count_of(unread.total(), 'answer')} (said_key raised {kinds}): what they "
                      "say stands as unreadable. Scores are not made of it.")
     yield from _failed(findings)
-    if findings.left or (findings.never_run and not is_closed):
+    left = findings.left
+    if left or (findings.never_run and not is_closed):
         planned = len(findings.rows)
         cells = f"{planned} {word_for(planned, 'planned cell')}"
-        parts = [f"{findings.left} of {cells} {are(findings.left)} not run yet"] if findings.left else []
+        parts = [f"{left.total()} of {cells} {are(left.total())} not run yet"] if left else []
         if findings.never_run:
             names = ", ".join(shown_line(name, 60) for name in findings.never_run)
             parts.append(f"the job also names {names}, of which nothing has run")
-        yield banner(f"{'; '.join(parts)}: this board is of a part.", (), ("run", usual_file(batch.job.name)),
-                     Tone.INCOMPLETE)
+        yield banner(f"{'; '.join(parts)}: this board is of a part.", (),
+                     run_command(findings, (*left, *findings.never_run)).words, Tone.INCOMPLETE)
 
 
 def _failed(findings: Findings) -> Iterator[doc.Callout]:
@@ -164,17 +164,31 @@ def _failed(findings: Findings) -> Iterator[doc.Callout]:
 
 
 def retry_words(findings: Findings) -> tuple[str, ...]:
-    """The words of the command that asks again what need not fail again, and nothing else; none where that is nothing.
+    """The words of the command that asks again what need not fail again; none where that is nothing.
 
-    The systems are named where the job alone would ask others too, or not these. A published batch stays as it is.
+    A published batch stays as it is.
     """
-    batch, log = findings.found.batch, findings.log
-    systems = dict.fromkeys(row.cell.system for row in findings.rows if can_be_retried(log.error_type(row.cell)))
-    if batch.status == PUBLISHED or not systems:
+    systems = findings.to_retry
+    if findings.found.batch.status == PUBLISHED or not systems:
         return ()
-    is_of_job = not findings.never_run and systems.keys() <= set(batch.job.systems)
-    models = () if is_of_job else ("--models", ",".join(systems))
-    return "run", usual_file(batch.job.name), *models, "--retry-errors"
+    return run_command(findings, systems).plus("--retry-errors").words
+
+
+def run_command(findings: Findings, systems: Iterable[str]) -> Command:
+    """The command that runs cells of these systems in the batch of a job."""
+    job = findings.found.batch.job
+    return asking(systems, Command("board.py", ("run", usual_file(job.name))), job.systems, findings.log)
+
+
+def asking(systems: Iterable[str], command: Command, asks: Iterable[str], log: TrialLog) -> Command:
+    """A command that asks these systems. `asks` are those that it asks as it is.
+
+    The systems are named where one of them is not asked so, or another one would be asked for the first time.
+    """
+    wanted, asked = dict.fromkeys(systems), set(asks)
+    if wanted.keys() <= asked <= wanted.keys() | set(log.planned().systems):
+        return command
+    return command.minus("--offline").having("--models", ",".join(wanted))
 
 
 def trace_banners(job: str, verification: Verification) -> Iterator[doc.Callout]:

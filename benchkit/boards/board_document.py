@@ -21,6 +21,8 @@ STATUS = {
     BLOCKED: (Tone.FAIL, "the batch gate blocked it: it must not be asked"),
     PUBLISHED: (Tone.PASS, "verified, and judged under one scoring"),
 }
+NOT_ASKED_YET = "systems of the job have not run yet, the figures will change"
+"""Of an open batch of which no planned cell is left."""
 LONGEST_LINE = 2000
 
 
@@ -71,6 +73,8 @@ def _lead(board: Board) -> Iterator[doc.Block]:
 
 def _status(board: Board) -> doc.Paragraph:
     tone, meaning = STATUS[board.batch.status]
+    if board.batch.status == OPEN and not any("NotRun" in one.incomplete for one in board.facts):
+        meaning = NOT_ASKED_YET
     is_whole = not any(one.incomplete for one in board.facts)
     return doc.words(doc.Mark(f"{board.batch.status}: {meaning}",
                               tone if is_whole or tone is not Tone.PASS else Tone.FLAKY))

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from benchkit.basics.command import Command
@@ -14,6 +14,7 @@ from benchkit.boards import batch_log
 from benchkit.boards import trace_events as trace
 from benchkit.boards.batch import BATCH, EVAL, FoundBatch
 from benchkit.boards.batch_run import Recorded
+from benchkit.boards.board import asking
 from benchkit.boards.evaluation import counting_keys
 from benchkit.boards.findings import Findings
 from benchkit.boards.trace_file import Segment, segments_in, trace_damage_named_by
@@ -26,16 +27,19 @@ _ENDS = {"budget": "the budget ended the run", "selection": "only what was chose
          "error": "the run stopped by itself"}
 
 
-def run_lines(findings: Findings, recorded: Recorded, command: Command) -> Iterator[str]:
-    """What a run did, what is left, and how to go on."""
+def run_lines(
+    findings: Findings, recorded: Recorded, command: Command, systems: Sequence[str],
+) -> Iterator[str]:
+    """What a run of these systems did, what is left, and how to go on."""
+    left, failed, log = findings.left, findings.to_retry, findings.log
     where, planned = shown_path(findings.found.folder), word_for(len(findings.rows), "planned cell")
-    yield (f"{where}: {_ran(recorded)}{findings.left} of {len(findings.rows)} {planned} left"
+    yield (f"{where}: {_ran(recorded)}{left.total()} of {len(findings.rows)} {planned} left"
            f"{_ended(recorded)}")
     again = command.minus("--accept-damage", "--retry-errors").without("--limit")
-    if findings.left:
-        yield f"  go on  {again}"
-    if any(can_be_retried(findings.log.error_type(row.cell)) for row in findings.rows):
-        yield f"  try errors again  {again.plus('--retry-errors')}"
+    if left:
+        yield f"  go on  {asking(left, again, systems, log)}"
+    if failed:
+        yield f"  try errors again  {asking(failed, again, systems, log).plus('--retry-errors')}"
 
 
 def _ran(recorded: Recorded) -> str:
@@ -52,17 +56,21 @@ def _ended(recorded: Recorded) -> str:
     return f"; {end}" if end else ""
 
 
-def shard_lines(found: FoundBatch, log: TrialLog, recorded: Recorded, command: Command) -> Iterator[str]:
-    """What a shard did, what is left of its part, how many cells failed and why, and how to go on."""
+def shard_lines(
+    found: FoundBatch, log: TrialLog, recorded: Recorded, command: Command, systems: Sequence[str],
+) -> Iterator[str]:
+    """What a shard did for these systems, what is left of its part, which cells failed and why, and how to go on."""
     whole = batch_log.log_of(found)
     cells = list(cells_of(log.planned(), log.shard))
-    left = sum(not log.is_recorded(cell) and not (whole and whole.is_recorded(cell)) for cell in cells)
+    left = Counter(cell.system for cell in cells
+                   if not log.is_recorded(cell) and not (whole and whole.is_recorded(cell)))
+    failed = Counter(cell.system for cell in cells if log.is_recorded(cell) and can_be_retried(log.error_type(cell)))
     outcomes = [log.trial(cell).outcome for cell in cells if log.is_recorded(cell) and log.error_type(cell)]
     messages: dict[str, Counter[str]] = {}
     for one in outcomes:
         if isinstance(one, Failure):
             messages.setdefault(one.error.type, Counter())[one.error.message] += 1
-    yield (f"{shown_path(found.folder)}: shard {log.shard}: {_ran(recorded)}{left} of its {len(cells)} "
+    yield (f"{shown_path(found.folder)}: shard {log.shard}: {_ran(recorded)}{left.total()} of its {len(cells)} "
            f"{word_for(len(cells), 'planned cell')} left{_ended(recorded) if left else ''}")
     if messages:
         told = "; ".join(f"{count.total()} {kind} ({shown_line(count.most_common(1)[0][0], 160)})" for kind, count in
@@ -70,9 +78,9 @@ def shard_lines(found: FoundBatch, log: TrialLog, recorded: Recorded, command: C
         yield f"  {len(outcomes)} of {count_of(len(cells), 'planned cell')} failed: {told}"
     again = command.minus("--accept-damage", "--retry-errors").without("--limit")
     if left:
-        yield f"  go on             {again}"
-    if any(map(can_be_retried, messages)):
-        yield f"  try errors again  {again.plus('--retry-errors')}"
+        yield f"  go on             {asking(left, again, systems, log)}"
+    if failed:
+        yield f"  try errors again  {asking(failed, again, systems, log).plus('--retry-errors')}"
     yield f"  merge all shards  {batch_log.merge_command(found)}"
 
 

@@ -12,12 +12,12 @@ from benchkit.boards import batch as batches
 from benchkit.boards import batch_log, evaluation
 from benchkit.boards.batch import FoundBatch
 from benchkit.boards.batch_run import BatchRunConfig, questions_of, record_batch
-from benchkit.boards.board import Board, board_of, retry_words
+from benchkit.boards.board import Board, board_of, retry_words, run_command
 from benchkit.boards.board_document import board_document
 from benchkit.boards.evaluation import NOTHING_BEFORE, Before
 from benchkit.boards.findings import Findings, examine_trials, scoring_differences
 from benchkit.boards.game import games_of
-from benchkit.boards.job import FromPack, usual_file
+from benchkit.boards.job import FromPack
 from benchkit.boards.job_pack import dataset_parts, scoring_of
 from benchkit.boards.pack import Pack
 from benchkit.boards.question_gates import GateFigures, emission_gate, figures_to_wire, gate_figures
@@ -169,7 +169,7 @@ def verified(
         return tuple(f"blocked by the batch gate: {reason}" for reason in found.batch.figures.blocked), None
     dataset = found.batch.dataset.differences(dataset_parts(found.batch.job, pack))
     if dataset:
-        return (f"it was made in another world: {dataset}",), None
+        return (f"what its questions were made from has changed: {dataset}",), None
     try:
         questions = questions_of(found, accept_altered=True)
         if questions.altered:
@@ -220,10 +220,11 @@ def _of_answers(findings: Findings) -> Iterator[str]:
     if verification.exposed_count:
         yield verification.exposed_line
         yield from map(str, verification.exposed)
-    if findings.left:
+    left = findings.left
+    if left:
         planned = len(findings.rows)
-        yield (f"{findings.left} of {planned} {word_for(planned, 'planned cell')} {are(findings.left)} not run; "
-               f"go on with python3 board.py run {usual_file(found.batch.job.name)}")
+        yield (f"{left.total()} of {planned} {word_for(planned, 'planned cell')} {are(left.total())} not run; "
+               f"go on with {run_command(findings, left)}")
     for name in log.planned().systems:
         if is_baseline(name) and name.removeprefix("baselines:") not in findings.pack.baselines:
             yield f"{shown_line(name, 60)} is no baseline of the pack any more"

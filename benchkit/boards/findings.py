@@ -26,6 +26,7 @@ from benchkit.boards.trace_invariants import Asked
 from benchkit.boards.usage import NOTHING_USED, TokenUse
 from benchkit.recordings.recording import SessionFacts, session_facts
 from benchkit.reports.speed import LatencyColumn, LatencyCount, TokenCount
+from benchkit.running.plan import can_be_retried
 from benchkit.statistics.estimators import figure
 from benchkit.tasks.modules import Raised, called
 from benchkit.trial_log.reader import TakeLine, TrialLog
@@ -214,9 +215,14 @@ class Findings:
         return self.examined.verification
 
     @property
-    def left(self) -> int:
-        """How many planned cells have no trial that counts."""
-        return sum(row.error is not None and row.error.type == "NotRun" for row in self.rows)
+    def left(self) -> Counter[str]:
+        """How many planned cells of each system have no trial that counts."""
+        return Counter(row.cell.system for row in self.rows if row.error is not None and row.error.type == "NotRun")
+
+    @property
+    def to_retry(self) -> Counter[str]:
+        """How many cells of each system ended in an error, and need not when they are asked again."""
+        return Counter(row.cell.system for row in self.rows if can_be_retried(self.log.error_type(row.cell)))
 
     @property
     def never_run(self) -> tuple[str, ...]:

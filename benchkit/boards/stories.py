@@ -128,13 +128,13 @@ def run_job(typed: BoardCommand) -> bool:
         options.rebuild or options.regen, options.accept_damage), context)
     if shard is None:
         findings, board = finalizing.finalize(finalizing.examine(found, pack, questions))
-        typed.lines(console.run_lines(findings, recorded, command))
+        typed.lines(console.run_lines(findings, recorded, command, systems))
         is_consistent = _show(findings, board, typed)
     else:
         log = read_log(batch_log.log_path(found.folder, shard))
         verification = verify(log, batch_log.trace_path(found.folder, shard),
                               finalizing.asked_in(found, pack, questions))
-        typed.lines(console.shard_lines(found, log, recorded, command))
+        typed.lines(console.shard_lines(found, log, recorded, command, systems))
         is_consistent = typed.verification(verification)
     if recorded.ended.sentence is not None:
         raise EnvironmentFailure(recorded.ended.sentence)

@@ -226,8 +226,9 @@ def comparison_text(found: DigestComparison, first: str, second: str) -> Iterato
             f"\"{shown_line(parted.second_text or '')}\"")
         if found.parted_at.total() > 1:
             places = sorted(found.parted_at.elements())
-            yield (f"  outputs that differ part at character {places[0] + 1} to {places[-1] + 1}, "
-                   f"half of them by character {places[(len(places) - 1) // 2] + 1}")
+            more = "" if places[0] == places[-1] else (
+                f" to {places[-1] + 1}, half of them by character {places[(len(places) - 1) // 2] + 1}")
+            yield f"  outputs that differ do so first at character {places[0] + 1}{more}"
     yield (f"  equal pairs of outputs inside a case, without cold trials: {a}{in_brackets(found.self_first)}, "
            f"{b}{in_brackets(found.self_second)}")
 

@@ -120,7 +120,8 @@ def _in_short(board: Board) -> Iterator[tuple[doc.Span, ...]]:
     facts = {one.system: one for one in board.facts}
     for one in models:
         said = facts[one.system].said if one.system in facts else {}
-        told = f"; its {count_of(sum(said.values()), 'answer')}: {counts_of(said, MOST_WORDS)}" if said else ""
+        words = counts_of({f'"{word}"': count for word, count in said.items()}, MOST_WORDS)
+        told = f"; its {count_of(sum(said.values()), 'answer')}, as they were read: {words}" if said else ""
         yield doc.Code(one.system), " ", *_strength(board, one.system), f"{told}."
     for one in unjudged:
         its = facts.get(one.system)
