@@ -125,9 +125,12 @@ def recording_in(path: "Path", options: argparse.Namespace) -> "Recording":
 
 def check(options: argparse.Namespace) -> int:
     """`--check FILE`: exit code 1 if a log beside it equals no entry; logs without an entry are counted, and named."""
+    import contextlib
+
     from benchkit.basics.command import shell_word
     from benchkit.basics.errors import Unusable
     from benchkit.basics.texts import are, count_of
+    from benchkit.disk.whole_files import shown_path
     from benchkit.recordings.digest_book import check_log, check_text, names_in, read_book
     from benchkit.recordings.digests import digests_of
     from benchkit.recordings.replay import is_log
@@ -146,12 +149,15 @@ def check(options: argparse.Namespace) -> int:
         digests = digests_of(recording_in(path, options))
         checks.append(check_log(name, digests, entries))
         cli.put(check_text(checks[-1]) + "\n")
-    others = [path for path in sorted(book.parent.glob("*.jsonl"))
-              if path.stem not in names_in(entries) and path.is_file() and is_log(path)]
+    others = []
+    for path in sorted(book.parent.glob("*.jsonl")):
+        if path.stem not in names_in(entries) and path.is_file() and not path.is_symlink() and path.stat().st_size:
+            with contextlib.suppress(Unusable):  # what cannot be read is not checked, and no fault of the check
+                others += [path] * is_log(path)
     if others:
         beside = count_of(len(others), "log beside it has", "logs beside it have")
-        cli.say(f"{book}: {beside} no entry and {are(len(others))} not checked; the first: "
-                f"python3 outputs_digest.py {shell_word(str(others[0]))} --update {shell_word(str(book))} --label TEXT")
+        cli.say(f"{book}: {beside} no entry and {are(len(others))} not checked; the first is {shown_path(others[0])} "
+                f"(python3 outputs_digest.py LOG --update {shell_word(str(book))} --label TEXT)")
     return cli.DONE if all(one.equal for one in checks) else cli.NO
 
 

@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import unittest
 from pathlib import Path
 
 from benchkit.basics.values import Outcome
@@ -86,10 +88,21 @@ class KeepingAndChecking(AtTheCommand):
         for name in ("b log.jsonl", "a.jsonl"):
             shutil.copy(self.log, self.folder / name)
         (self.folder / "record.jsonl").write_text('{"run_record": 2}\n', encoding="ascii")
+        (self.folder / "0.jsonl").touch()
+        (self.folder / "00.jsonl").symlink_to("robot.jsonl")
+        (self.folder / "000.jsonl").symlink_to("000.jsonl")
         told = self.digest("--check", "recordings.json")
-        self.assertEqual((0, "recordings.json: 2 logs beside it have no entry and are not checked; the first: python3 "
-                             "outputs_digest.py a.jsonl --update recordings.json --label TEXT\n"),
+        self.assertEqual((0, "recordings.json: 2 logs beside it have no entry and are not checked; the first is "
+                             "a.jsonl (python3 outputs_digest.py LOG --update recordings.json --label TEXT)\n"),
                          (told.code, told.stderr))
+
+    @unittest.skipIf(os.access("/root", os.R_OK), "whoever may read everything is refused nothing")
+    def test_a_file_beside_it_that_cannot_be_read_is_passed_over(self) -> None:
+        self.keep("robot.jsonl", "first")
+        shutil.copy(self.log, self.folder / "a.jsonl")
+        (self.folder / "a.jsonl").chmod(0)
+        told = self.digest("--check", "recordings.json")
+        self.assertEqual((0, ""), (told.code, told.stderr))
 
     def test_an_existing_label_is_refused_and_nothing_is_changed(self) -> None:
         self.keep("robot.jsonl", "first")
