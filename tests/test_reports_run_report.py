@@ -244,7 +244,7 @@ class Speed(unittest.TestCase):
             record({"A": "+" * 6}).results, drawn, strict=True)]
         measured = LatencyCount([SESSION])
         for one in results:
-            measured.take(one)
+            measured.take(one.cold, one.error, latency_of(one), one.timings)
         warm, _ = measured.columns()
         self.assertEqual((4, [0.5, 0.5, 2.0, 3.0], 0.5, 3.0), (warm.n, [*warm.judged], warm.shortest, warm.longest))
 

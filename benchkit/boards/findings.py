@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchkit.basics.json_text import canonical
 from benchkit.basics.texts import shown_line
-from benchkit.basics.values import JSON, Case, ErrorFacts, Reply, Timings, Usage
+from benchkit.basics.values import JSON, Case, Reply
 from benchkit.boards.batch import FoundBatch
 from benchkit.boards.evaluation import NOTHING_BEFORE, Before, Judging, is_judged_as_now
 from benchkit.boards.expected_trials import ExpectedTrials, TrialLines
@@ -77,18 +77,6 @@ class BaselineAgreement:
     cells: int
 
 
-@dataclass(frozen=True, slots=True)
-class TrialFacts:
-    """What one trial that counts took."""
-
-    cold: bool
-    error: ErrorFacts | None
-    latency_s: float | None
-    recorded_latency_s: float | None
-    usage: Usage | None
-    timings: Timings | None
-
-
 class Gathered:
     """What log and trace say of one system. `used` is over all requests; the rest over the attempts that count.
 
@@ -130,12 +118,11 @@ class Gathering:
         """A trial that counts."""
         cell, outcome = trial.key.cell, trial.outcome
         found, reply = self.found[cell.system], outcome if isinstance(outcome, Reply) else None
-        facts = TrialFacts(
-            self._log.is_cold(cell), None if isinstance(outcome, Reply) else outcome.error, None, outcome.latency_s,
-            reply.usage if reply else None, reply.timings if reply else None)
+        error, usage, timings = (None, outcome.usage, outcome.timings) if isinstance(outcome, Reply) else (
+            outcome.error, None, None)
         found.repeated += trial.key.attempt > 1
-        found.latency.take(facts)
-        found.tokens.take(facts)
+        found.latency.take(self._log.is_cold(cell), error, outcome.latency_s, timings)
+        found.tokens.take(usage, timings)
         if reply:
             try:
                 word = shown_line(called(lambda: str(self._pack.said_key(reply.output))), 80)

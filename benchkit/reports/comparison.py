@@ -24,7 +24,7 @@ from benchkit.reports.paired_cases import (
     repeat_of,
 )
 from benchkit.reports.run_report import RunReport
-from benchkit.reports.speed import LatencyColumn, LatencyCount, LatencyRatio
+from benchkit.reports.speed import LatencyColumn, LatencyCount, LatencyRatio, latency_of
 from benchkit.reports.tally import CaseRow
 from benchkit.reports.warnings import ReportWarning
 from benchkit.statistics import permutation
@@ -256,7 +256,7 @@ def _columns(run: RunReport, common: Set[str]) -> tuple[LatencyColumn, LatencyCo
     measured = LatencyCount(run.record.sessions)
     for place, case in enumerate(run.record.cases):
         for result in run.record.results_of(place) if case.id in common else ():
-            measured.take(result)
+            measured.take(result.cold, result.error, latency_of(result), result.timings)
     warm, cold = measured.columns()
     return replace(warm, judged=()), replace(cold, judged=())
 

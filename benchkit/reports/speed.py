@@ -11,7 +11,6 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
 
 from benchkit.basics.values import ErrorFacts, Timings, Usage
 from benchkit.recordings.recording import SessionFacts
@@ -39,24 +38,7 @@ def ending_of(session: SessionFacts) -> str:
     return session.stop or "no word of it"
 
 
-class Timed(Protocol):
-    """One trial, as far as it was measured."""
-
-    @property
-    def cold(self) -> bool: ...  # noqa: D102 - the field's name says it
-    @property
-    def error(self) -> ErrorFacts | None: ...  # noqa: D102
-    @property
-    def latency_s(self) -> float | None: ...  # noqa: D102
-    @property
-    def recorded_latency_s(self) -> float | None: ...  # noqa: D102
-    @property
-    def usage(self) -> Usage | None: ...  # noqa: D102
-    @property
-    def timings(self) -> Timings | None: ...  # noqa: D102
-
-
-def latency_of(result: Timed) -> float | None:
+def latency_of(result: Result) -> float | None:
     """Seconds of one trial, of the run or of its recording; None where unknown."""
     return result.recorded_latency_s if result.latency_s is None else result.latency_s
 
@@ -145,8 +127,8 @@ class SpeedCount:
 
     def take(self, result: Result) -> None:
         """One trial."""
-        self._latency.take(result)
-        self._tokens.take(result)
+        self._latency.take(result.cold, result.error, latency_of(result), result.timings)
+        self._tokens.take(result.usage, result.timings)
         self._cells += result.attempts > 0
         self._repeated += result.attempts > 1
         self._most = max(self._most, result.attempts)
@@ -168,21 +150,20 @@ class LatencyCount:
         self.reloads = 0
         self.longest_reload_s: float | None = None
 
-    def take(self, result: Timed) -> None:
+    def take(self, cold: bool, error: ErrorFacts | None, seconds: float | None, timings: Timings | None) -> None:
         """One trial."""
-        wait_s = result.timings.load_s if result.timings is not None else None
+        wait_s = timings.load_s if timings is not None else None
         is_reload = wait_s is not None and wait_s > RELOAD_S
         if wait_s is not None and is_reload:
             self.reloads += 1
             self.longest_reload_s = max(wait_s, self.longest_reload_s or 0.0)
-        judged, timeouts = self._cold if result.cold or is_reload else self._warm
-        seconds = latency_of(result)
-        if result.error is not None:
+        judged, timeouts = self._cold if cold or is_reload else self._warm
+        if error is not None:
             seconds = seconds if self._limit is None else self._limit
         if seconds is not None and math.isfinite(seconds):
-            if result.error is None:
+            if error is None:
                 judged.append(seconds)
-            elif result.error.type == "Timeout":
+            elif error.type == "Timeout":
                 timeouts.append(seconds)
 
     def columns(self) -> tuple[LatencyColumn, LatencyColumn]:
@@ -206,9 +187,8 @@ class TokenCount:
         self._cached: int | None = None
         self._timed = self._microseconds = 0
 
-    def take(self, result: Timed) -> None:
+    def take(self, usage: Usage | None, timings: Timings | None) -> None:
         """One trial."""
-        usage, timings = result.usage, result.timings
         if usage is None or usage.output_tokens is None:
             return
         self._trials += 1
