@@ -13,16 +13,9 @@ from typing import Literal
 
 from benchkit.basics.texts import count_of, verb_for
 from benchkit.recordings.run_record import RunRecord
+from benchkit.reports import paired_cases
 from benchkit.reports.figures import probability
-from benchkit.reports.paired_cases import (
-    CaseDifference,
-    Incompatibility,
-    Outcome,
-    Repeat,
-    incompatibilities_between,
-    is_repeat,
-    repeat_of,
-)
+from benchkit.reports.paired_cases import CaseDifference, Incompatibility, Outcome, Repeat
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import LatencyColumn, LatencyCount, LatencyRatio, latency_of
 from benchkit.reports.tally import CaseRow
@@ -181,7 +174,7 @@ def side_by_side(runs: Sequence[RunReport], margin: Fraction | None = None) -> S
     """Compare every pair of runs; `margin` is what may be called the same, as a share (1/20: 5 points)."""
     found = []
     for base, candidate in combinations(range(len(runs)), 2):
-        reasons = incompatibilities_between(runs[base].record, runs[candidate].record)
+        reasons = paired_cases.incompatibilities_between(runs[base].record, runs[candidate].record)
         found.append((base, candidate, reasons, None if reasons else compare(runs[base], runs[candidate], margin)))
     p_values = [comparison.p_of_finding for *_, comparison in found if comparison is not None]
     pairs, adjusted, place = [], holm(p_values), 0
@@ -233,7 +226,8 @@ def compare(base: RunReport, candidate: RunReport, margin: Fraction | None = Non
         bounds=bounds, robust=robust, margin=margin,
         same_within_margin=None if margin is None else bool(differences) and permutation.same_within(around, margin),
         latency=_latencies(base, candidate, {case.id for case in cases}),
-        repeat=repeat_of(base.record, candidate.record, cases) if is_repeat(base.record, candidate.record) else None,
+        repeat=(paired_cases.repeat_of(base.record, candidate.record, cases)
+                if paired_cases.is_repeat(base.record, candidate.record) else None),
         warnings=())
     return replace(found, warnings=tuple(_warnings(base.record, candidate.record, found)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import sys
 from array import array
+from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -129,14 +130,7 @@ def parted(text: str, other: str) -> tuple[str, str, str]:
 
 def _common(text: str, other: str, most: int) -> int:
     """How many characters two texts begin with in common, found by halving: slices are compared at once."""
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        if text[:middle] == other[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    return bisect_left(range(most), True, key=lambda place: text[:place + 1] != other[:place + 1])
 
 
 def field_differences(passed: str, failed: str) -> dict[str, tuple[str | None, str | None]]:

@@ -9,24 +9,14 @@ from typing import TypeAlias
 from benchkit.basics.texts import all_of, as_given, count_of, names_of, verb_for, word_for
 from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
-from benchkit.reports import figures
+from benchkit.reports import figures, verdicts
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures import latency, percent, points, points_spread, probability, share
 from benchkit.reports.paired_cases import CaseDifference, Outcome, Repeat
 from benchkit.reports.sections.lead import warning_blocks
 from benchkit.reports.speed import NOT_SAID, measured_on, median_of
 from benchkit.reports.tally import passed_cell, state_words
-from benchkit.reports.verdicts import (
-    LONGEST_LABEL,
-    Finding,
-    Gate,
-    GateAnswer,
-    answer_line,
-    label_of,
-    of_tries,
-    title_of,
-    verdict_of,
-)
+from benchkit.reports.verdicts import Finding, Gate, GateAnswer, answer_line, title_of, verdict_of
 from benchkit.statistics.permutation import About
 
 Fact: TypeAlias = tuple[str, doc.Spans]
@@ -56,7 +46,8 @@ def pair_anchor(side: SideBySide, number: int) -> str:
 
 def pair_title(side: SideBySide, pair: Pair, to: str = "") -> tuple[doc.Span, ...]:
     """`candidate against base`, which leads to an anchor."""
-    candidate, base = (doc.Link(to, doc.Code(side.labels[one], LONGEST_LABEL)) for one in (pair.candidate, pair.base))
+    candidate, base = (doc.Link(to, doc.Code(side.labels[one], verdicts.LONGEST_LABEL))
+                       for one in (pair.candidate, pair.base))
     return candidate, " against ", base
 
 
@@ -290,8 +281,8 @@ def _gate_line(side: SideBySide, pair: Pair, found: Comparison, gate: Gate) -> s
         case _:
             reason = f"none of {rules} broken"
     rates = "in no case did both judge a trial" if found.difference is None else (
-        f"{label_of(side, pair.candidate)} {percent(found.candidate_rate)} %, "
-        f"{label_of(side, pair.base)} {percent(found.base_rate)} %{of_tries(found)}")
+        f"{verdicts.label_of(side, pair.candidate)} {percent(found.candidate_rate)} %, "
+        f"{verdicts.label_of(side, pair.base)} {percent(found.base_rate)} %{verdicts.of_tries(found)}")
     return f"{gate.answer.upper()}: {rates} ({reason})"
 
 
