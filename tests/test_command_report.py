@@ -30,6 +30,15 @@ class WhatItShows(ReportCommandTest):
                              call(self.run_file, *flags))
         self.assertEqual([path.name for path in self.folder.iterdir()], ["worked.json"])
 
+    def test_the_text_is_made_without_what_only_other_formats_need(self) -> None:
+        second = self.write("second", record(WORKED_SUITE))
+        done = subprocess.run([*PYTHON, "-X", "importtime", str(ROOT / "report.py"), str(self.run_file), str(second),
+                               "--full"], capture_output=True, text=True, check=True)
+        loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+        self.assertIn("benchkit.render.as_text", loaded)
+        self.assertEqual({name for name in loaded if name.startswith(("benchkit.pages.", "benchkit.render.as_"))},
+                         {"benchkit.pages.tones", "benchkit.render.as_text"})
+
     def test_several_runs_are_reported_each(self) -> None:
         other = self.write("other", record({"A": "+-"}))
         told = call(self.run_file, other, "--full").stdout

@@ -12,7 +12,7 @@ from benchkit.basics.values import JSON
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.paired_cases import Outcome, Repeat
 from benchkit.reports.run_report import RunReport
-from benchkit.reports.speed import LatencyColumn, TokenSummary, median_of
+from benchkit.reports.speed import LatencyColumn, TokenSummary
 from benchkit.reports.verdicts import Gate, GateAnswer, answer_line, title_of, verdict_of
 from benchkit.reports.warnings import ReportWarning
 from benchkit.statistics.estimators import figure, probability_figure
@@ -118,7 +118,7 @@ def _regression_fields(found: Comparison) -> dict[str, JSON]:
 
 
 def _median_fields(column: LatencyColumn) -> dict[str, JSON]:
-    median = median_of(column)
+    median = column.median
     return {"n": column.n, "p50": None if median is None else figure(median.seconds),
             "censored": median is not None and median.censored}
 

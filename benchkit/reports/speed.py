@@ -57,11 +57,10 @@ class LatencyColumn:
     percentiles: tuple[Percentile | None, ...]
     judged: Sequence[float] = field(default=(), compare=False, repr=False)
 
-
-def median_of(column: LatencyColumn) -> Latency | None:
-    """The 50th percentile by nearest rank; None without a latency."""
-    found = column.percentiles[0]
-    return None if found is None else found.value
+    @property
+    def median(self) -> Latency | None:
+        """The 50th percentile by nearest rank; None without a latency."""
+        return None if self.percentiles[0] is None else self.percentiles[0].value
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ class LatencyRatio:
     @property
     def ratio(self) -> Fraction | None:
         """Median of the candidate over that of the base; None where one is not known, a timeout or 0."""
-        above, below = median_of(self.candidate), median_of(self.base)
+        above, below = self.candidate.median, self.base.median
         if above is None or below is None or above.censored or below.censored or not below.seconds:
             return None
         return Fraction(above.seconds) / Fraction(below.seconds)

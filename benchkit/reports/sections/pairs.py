@@ -14,7 +14,7 @@ from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures import latency, percent, points, points_spread, probability, share
 from benchkit.reports.paired_cases import CaseDifference, Outcome, Repeat
 from benchkit.reports.sections.lead import warning_blocks
-from benchkit.reports.speed import NOT_SAID, measured_on, median_of
+from benchkit.reports.speed import NOT_SAID, measured_on
 from benchkit.reports.tally import passed_cell, state_words
 from benchkit.reports.verdicts import Finding, Gate, GateAnswer, answer_line, title_of, verdict_of
 from benchkit.statistics.permutation import About
@@ -194,7 +194,7 @@ def _counts(found: Comparison) -> Iterator[Fact]:
 def _latency(side: SideBySide, pair: Pair, found: Comparison) -> Iterator[Fact]:
     """The medians of both sides, and how much longer the candidate takes."""
     for one in found.latency:
-        told = (f"{latency(median_of(one.candidate))} s against {latency(median_of(one.base))} s, medians of "
+        told = (f"{latency(one.candidate.median)} s against {latency(one.base.median)} s, medians of "
                 f"{one.candidate.n:,} and {count_of(one.base.n, f'{one.warmth} trial')}")
         yield "latency", told if one.ratio is None else f"{told}: {figures.times_as_long(one.ratio)}"
     hardware = [measured_on(side.runs[one].record.sessions) for one in (pair.candidate, pair.base)]

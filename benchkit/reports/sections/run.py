@@ -292,8 +292,7 @@ def _facts(run: RunReport) -> Iterator[tuple[str, doc.Spans]]:
     tokens, attempts = run.speed.tokens, run.speed.attempts
     for name, column in (("Latency, warm", run.speed.warm), ("Latency, cold", run.speed.cold)):
         if column.n:
-            found = dict(zip(PERCENTS, column.percentiles, strict=True)).get(50)
-            median = f"median {figures.latency(found.value)} s, " if found else ""
+            median = f"median {figures.latency(column.median)} s, " if column.median else ""
             timeouts = f", {count_of(column.timeouts, 'timeout')}" if column.timeouts else ""
             yield name, (f"{median}longest judged {seconds(column.longest)} s, of {count_of(column.n, 'trial')}"
                          f"{timeouts}")
