@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from tests import workflow
 from tests.board_command import GATE, BoardCommand, ranking
 from tests.commands import HANGS_S, PYTHON, ROOT
 from tests.fake_ollama import FakeOllama, status
@@ -165,11 +166,9 @@ class Offered(BoardCommand):
 
     def ask(self, *words: str) -> str:
         """What board.py of another folder prints, its exit code being 0."""
-        # a process of its own: it names commands by what it was called
-        process = self.process(*words)
-        told, errors = process.communicate()
-        self.assertEqual(0, process.returncode, errors)
-        return told
+        told = workflow.typed(["board.py", *words], by_path=True)
+        self.assertEqual(0, told.code, told.stderr)
+        return told.stdout
 
 
 class Stopped(BoardCommand):
@@ -538,5 +537,6 @@ class FreshCopy(unittest.TestCase):
             shutil.copy(ROOT / "board.py", home)
             for new in (288, 0):
                 told = subprocess.run([*PYTHON, "board.py", "run", "jobs/example.toml", "--offline"], cwd=home,
-                                      check=True, capture_output=True, text=True, timeout=HANGS_S).stdout
+                                      check=True, capture_output=True, text=True, timeout=HANGS_S,
+                                      env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""}).stdout
                 self.assertIn(f": {new} new cells, 0 of 288 planned cells left\ntrace self-consistent\n", told)

@@ -126,8 +126,11 @@ class Files(Workflow):
                     with self.subTest(command, trials=trials, empty=name_of_list):
                         text = json.dumps({**whole, "trials": trials, name_of_list: []})
                         (self.folder / name).write_text(text, encoding="utf-8")
-                        self.assertLess(self.cost(command).peak, 60 * MB)
-
+                        tracemalloc.start()
+                        self.addCleanup(tracemalloc.stop)
+                        self.refused(command, 2)
+                        self.assertLess(tracemalloc.get_traced_memory()[1], 20 * MB)
+                        tracemalloc.stop()
 
     def test_more_lines_than_a_run_has_trials_are_not_read_on(self) -> None:
         self.assertEqual(20_000_001, MOST_LINES)
