@@ -110,8 +110,7 @@ class _CaseCount:
         self.failures = FailureCount()
         self._marks = bytearray()
         self._output: str | None = None
-        self._outputs = self._judged = 0
-        self._differs = self._falls = False
+        self._has_output = self._differs = self._falls = False
         self._last_seed: int | None = None
         self._microseconds: int | None = None
 
@@ -120,11 +119,8 @@ class _CaseCount:
         self.failures.take(result)
         self._marks.append(_CODES[result.verdict])
         if result.error is None or result.output is not None:  # a check that raises leaves the output
-            if not self._outputs:
-                self._output = result.output
-            self._outputs += 1
-            self._differs |= result.output != self._output
-        self._judged += result.error is None
+            self._differs |= self._has_output and result.output != self._output
+            self._output, self._has_output = result.output, True
         self._falls |= self._last_seed is not None and result.seed <= self._last_seed
         self._last_seed = result.seed
         seconds = latency_of(result)
@@ -141,7 +137,7 @@ class _CaseCount:
         marks = self._marks.decode("ascii")
         counts = Counts(len(marks), marks.count(MARKS["pass"]), marks.count(MARKS["fail"]))
         return CaseRow(case, counts, interval_of(counts), marks, self.failures.failures(most_reasons=1),
-                       self._judged > 0 and not self._differs, not self._falls, self._microseconds)
+                       counts.completed > 0 and not self._differs, not self._falls, self._microseconds)
 
 
 def interval_of(counts: Counts) -> Interval | None:
