@@ -127,8 +127,7 @@ class Damage(BoardCommand):
         """Accepting the damage asks so many cells again, and then all is as sound as before."""
         told = self.says(f"{RUN} --accept-damage", never="failed:")
         self.assertRegex(told, f": {cells} new cells?, 0 of 12 planned cells left\ntrace self-consistent\n")
-        self.says(REPORT, "trace self-consistent")
-        self.says(RUN, " 0 new cells")
+        self.says(RUN, " 0 new cells, 0 of 12 planned cells left\ntrace self-consistent\n")
         self.assertEqual([], [row for row in self.rows() if row["error"]])
 
     def test_a_damaged_answer_costs_its_cell(self) -> None:
@@ -139,7 +138,7 @@ class Damage(BoardCommand):
         asked = self.calls()["buyer"]
         self.assert_mended(1)
         self.assertEqual(asked + 2, self.calls()["buyer"])
-        self.says(REPORT, "1 trial lost to damage that was accepted, counted for nothing")
+        self.says(REPORT, "trace self-consistent", "1 trial lost to damage that was accepted, counted for nothing")
         self.says(f"publish {self.batch().name}", "is published")
 
     def test_any_damaged_line_of_the_trace_costs_its_cell_and_so_do_all_together_and_the_last(self) -> None:
