@@ -282,11 +282,12 @@ class Lengths(unittest.TestCase):
 
     def test_markdown_fits_a_comment_whatever_it_is_about(self) -> None:
         marks = ("++++++++++", "+++++-++++", "----------", "++t++n-+++")
-        large = record({f"a-case-with-quite-a-long-name-{number:04}": marks[number % 4] for number in range(250)})
+        large, half = (record({f"a-case-with-quite-a-long-name-{number:04}": marks[number % 4] for number in range(
+            cases)}) for cases in (250, 120))
         apart = [record({f"case-{number}": "+-"}) for number in range(60)]
         sessions = [replace(SESSION, environment={f"{number}-{'@' * 99}": number for number in range(200)}), SESSION]
         wide = record({"@" * 200 + str(number): "-" for number in range(20)}, sessions=sessions)
-        for name, runs in (("large", (large,)), ("three", (large,) * 3), ("apart", apart), ("wide", (wide,)),
+        for name, runs in (("large", (large,)), ("three", (half,) * 3), ("apart", apart), ("wide", (wide,)),
                            ("two wide", (wide,) * 2)):
             text = markdown_of(*runs, names=" ".join(f"run{number}" for number in range(len(runs))))
             with self.subTest(name):
