@@ -6,12 +6,13 @@ import tracemalloc
 import unittest
 from collections.abc import Sequence
 
+from benchkit.basics.texts import width_of
 from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
 from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import COMMENT, as_markdown, markdown_line, markdown_words
 from benchkit.render.as_text import as_text
-from benchkit.render.columns import WIDTH, Paint, width_of
+from benchkit.render.columns import WIDTH, Paint
 from benchkit.render.reading import plain
 from tests.corpus import CORPUS
 from tests.hostile_run import HOSTILE

@@ -5,9 +5,10 @@ import unittest
 from collections.abc import Sequence
 from functools import partial
 
+from benchkit.basics.texts import width_of
 from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
-from benchkit.render.columns import NO_PAINT, WIDTH, Paint, Painted, clipped, folded, quoted, table, width_of, wrapped
+from benchkit.render.columns import NO_PAINT, WIDTH, Paint, Painted, clipped, folded, quoted, table, wrapped
 
 
 class Widths(unittest.TestCase):

@@ -12,7 +12,7 @@ from benchkit.basics.values import ErrorFacts
 from benchkit.recordings.digests import ErrorPairs
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports.comparison import labels_of, side_by_side
-from benchkit.reports.paired_cases import Outcome, Repeat, incompatibilities_between, is_repeat
+from benchkit.reports.paired_cases import CaseOutcome, Repeat, incompatibilities_between, is_repeat
 from benchkit.reports.verdicts import Finding, verdict_of
 from benchkit.statistics.intervals import open_plus_two, paired_plus_two
 from benchkit.statistics.permutation import PairedCounts, label_permutation_p
@@ -105,7 +105,7 @@ class CasesByName(unittest.TestCase):
                               {"lost": "+-", "won": "++", "tied": "-+", "unknown": "++", "new": "--"})
 
     def test_each_common_case_is_won_lost_tied_or_unknown(self) -> None:
-        for outcome in Outcome:
+        for outcome in CaseOutcome:
             self.assertEqual([str(outcome)], [case.id for case in self.found.with_outcome(outcome)])
         self.assertEqual((3, 2), (self.found.compared, self.found.differing))
 

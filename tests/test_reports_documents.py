@@ -10,11 +10,12 @@ from functools import cache
 from itertools import product
 
 from benchkit import VERSION
+from benchkit.basics.texts import width_of
 from benchkit.basics.values import ErrorFacts, Usage
 from benchkit.recordings.recording import SessionFacts
 from benchkit.recordings.run_record import RunRecord
 from benchkit.render.as_markdown import COMMENT
-from benchkit.render.columns import WIDTH, width_of
+from benchkit.render.columns import WIDTH
 from benchkit.reports.comparison import SideBySide, side_by_side
 from benchkit.reports.documents import case_report, first_screen, markdown_report, page_report, text_report
 from benchkit.reports.run_report import report_of

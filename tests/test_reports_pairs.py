@@ -6,11 +6,12 @@ import unittest
 from collections.abc import Mapping
 from fractions import Fraction
 
+from benchkit.basics.texts import width_of
 from benchkit.render import document as doc
 from benchkit.render.as_html import as_html
 from benchkit.render.as_markdown import COMMENT, as_markdown
 from benchkit.render.as_text import as_text
-from benchkit.render.columns import WIDTH, width_of
+from benchkit.render.columns import WIDTH
 from benchkit.reports.comparison import SideBySide, side_by_side
 from benchkit.reports.documents import comparison_lead, comparison_sections
 from benchkit.reports.figures import points, points_spread, probability, times_as_long

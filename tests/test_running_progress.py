@@ -12,10 +12,11 @@ from threading import Event
 from unittest import mock
 
 from benchkit.basics.clock import Clock, StopRequest
+from benchkit.basics.texts import fitting, width_of
 from benchkit.basics.values import Cell, ErrorFacts, Failure, Outcome, Reply
 from benchkit.running import progress
 from benchkit.running.plan import Assignment, RemainingWork
-from benchkit.running.progress import ALL_EMPTY, Progress, Verdicts, duration, fitting, width_of
+from benchkit.running.progress import ALL_EMPTY, Progress, Verdicts, duration
 from benchkit.running.workload import RunContext
 from benchkit.trial_log.lines import TrialLine
 from tests.commands import HANGS_S

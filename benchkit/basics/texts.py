@@ -241,3 +241,26 @@ def utf_8(data: bytes) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"it is not UTF-8 at byte {error.start}") from None
+
+
+def width_of(text: str) -> int:
+    """How many columns a terminal gives a text: two for a wide letter, none for a mark on one."""
+    return len(text) if text.isascii() else sum(map(_width, text))
+
+
+def _width(letter: str) -> int:
+    if unicodedata.category(letter) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def fitting(line: str, most: int) -> str:
+    """As many letters from the start as fit into so many columns; at least one, so that a loop over the rest ends."""
+    if line.isascii():
+        return line[:max(most, 1)]
+    used = 0
+    for place, letter in enumerate(line):
+        used += _width(letter)
+        if used > most:
+            return line[:max(place, 1)]
+    return line

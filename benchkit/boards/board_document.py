@@ -23,7 +23,7 @@ STATUS = {
 }
 NOT_ASKED_YET = "systems of the job have not run yet, the figures will change"
 """Of an open batch of which no planned cell is left."""
-LONGEST_LINE = 2000
+LONGEST_VIOLATION = 2000
 
 
 def board_document(board: Board) -> doc.Document:
@@ -90,11 +90,11 @@ def verification_blocks(verification: Verification) -> Iterator[doc.Block]:
     yield _trace_line(verification)
     more = verification.count - len(verification.violations)
     if verification.violations:
-        yield doc.Bullets([*(shown_line(str(one), LONGEST_LINE) for one in verification.violations),
+        yield doc.Bullets([*(shown_line(str(one), LONGEST_VIOLATION) for one in verification.violations),
                            *([f"and {more} more"] if more else [])])
     if not verification.is_consistent:
         yield doc.command(verification.mend, "")
     if verification.exposed_count:
         yield doc.words(verification.exposed_line)
-        yield doc.Bullets([shown_line(str(one), LONGEST_LINE) for one in verification.exposed])
+        yield doc.Bullets([shown_line(str(one), LONGEST_VIOLATION) for one in verification.exposed])
     yield from map(doc.words, filter(None, [verification.abandoned_line]))

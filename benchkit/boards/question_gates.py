@@ -96,13 +96,13 @@ def _wrong_as_shown(
         if not isinstance(opening.payload, Mapping) or opening.payload.get("now") in (None, ""):
             yield PROBLEM, "the payload does not say when now is"
         yield from ((PROBLEM, what) for what in untimely(observations_in(opening.payload)))
-    shown = text_of([opening.payload, list(game.prompt.messages), opening.schema, list(opening.tools or ())])
+    shown = all_texts_of([opening.payload, list(game.prompt.messages), opening.schema, list(opening.tools or ())])
     for term in leaked_terms(pack, game.case, shown):
         yield LEAK, f"a solver is shown {shown_line(term, 100)!r}"
     for sold, turn, told in _sold_in(game):
         item = shown_line(sold, 60)
         yield from ((PROBLEM, f"{what}, for who buys {item}") for what in untimely(turn.observations))
-        for term in leaked_terms(pack, game.case, text_of([*turn.observations, *told])):
+        for term in leaked_terms(pack, game.case, all_texts_of([*turn.observations, *told])):
             yield LEAK, f"a solver that buys {item} is shown {shown_line(term, 100)!r}"
     payload = digest(opening.payload)
     if payload in payloads:
@@ -183,7 +183,7 @@ def leaked_terms(pack: Pack, case: Case, text: str) -> tuple[str, ...]:
     return tuple(term for term in terms if term.casefold() in folded)
 
 
-def text_of(value: JSON) -> str:
+def all_texts_of(value: JSON) -> str:
     """All that a value says: as JSON, in which a term can span names and values, and each text as it is read."""
     return "\n".join([canonical(value), *_texts_in(value)])
 

@@ -142,7 +142,7 @@ class _Check:
 
     def look_at(self, segment: Segment) -> None:
         """The next segment."""
-        key, expected, before, place = segment.key, self._expected, self._count, place_of(segment.key)
+        key, expected, before, place = segment.key, self._expected, self._count, segment_in_words(segment.key)
         number = expected.number(key)
         line = None if number is None else expected.expected(number)
         is_counted = number is not None and not self._seen[number] and expected.counts(number)
@@ -174,7 +174,7 @@ class _Check:
             if self._is_superseded(number):
                 self._lost += 1
             else:
-                self._add(invariants.SEGMENTS, place_of(key), "its trial line has no segment")
+                self._add(invariants.SEGMENTS, segment_in_words(key), "its trial line has no segment")
             if self._take is not None and self._expected.counts(number):
                 self._take(CountedTrial(key, self._log.trial(key.cell).outcome, ()))
         return Verification(self._matched, len(self._abandoned), self._count, tuple(self._found), tuple(self._exposed),
@@ -201,8 +201,8 @@ class _Check:
             self._lines_lost[session] -= 1
             self._lost += 1
         elif lost is not None:
-            self._add(invariants.SEGMENTS, place_of(lost), "its trial line is gone: its session went on behind it, and "
-                      "a kill leaves only the last trial of a session without one")
+            self._add(invariants.SEGMENTS, segment_in_words(lost), "its trial line is gone: its session went on behind "
+                      "it, and a kill leaves only the last trial of a session without one")
 
     def _without_line(self, segment: Segment, place: str) -> None:
         """A segment has no trial line; that may be the end of its session."""
@@ -240,7 +240,7 @@ class _Check:
                 self._exposed.append(Violation(invariants.SHOWN, place, what))
 
 
-def place_of(key: SegmentKey) -> str:
+def segment_in_words(key: SegmentKey) -> str:
     """A segment in words."""
     cell = key.cell
     return (f"trial {cell.trial} of case {shown_line(cell.case, 60)} by {shown_line(cell.system, 60)}, attempt "

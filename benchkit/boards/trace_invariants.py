@@ -18,7 +18,7 @@ from benchkit.boards import trace_events as trace
 from benchkit.boards.game import Game, GameRules, game_of, observations_in, play
 from benchkit.boards.pack import Pack, Turn
 from benchkit.boards.playing import result_data
-from benchkit.boards.question_gates import leaked_terms, text_of, untimely
+from benchkit.boards.question_gates import all_texts_of, leaked_terms, untimely
 from benchkit.boards.trace_events import TraceEvent
 from benchkit.boards.trace_file import Segment
 from benchkit.boards.usage import Bill, bill_of
@@ -232,7 +232,7 @@ class Asked:
         """What a trial was shown and must not be. Raises Unusable where the pack cannot say what must not be shown."""
         opening = trace.opening_of(segment.events)
         results = [event.data for event in segment.events if event.type == trace.RESULT]
-        shown = text_of([opening.parts if opening else None, list(trace.shown_in(segment.events)), *results])
+        shown = all_texts_of([opening.parts if opening else None, list(trace.shown_in(segment.events)), *results])
         for term in leaked_terms(self.pack, game.case, shown):
             yield f"it was shown {shown_line(term, 100)!r}, which tells the truth"
         if self.pack.is_timed:

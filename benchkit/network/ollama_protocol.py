@@ -13,7 +13,7 @@ from benchkit.basics.errors import EnvironmentFailure, NoServer, TrialError
 from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON, Reply, Timings, Usage
 from benchkit.network.http_client import Call, Client, Ending, NoAnswer, Response, quoted
-from benchkit.network.replies import ReplyParser, count_of, object_of, text_in
+from benchkit.network.replies import ReplyParser, amount_of, object_of, text_in
 
 OLDEST = (0, 13, 0)
 """Older versions take no notice of `truncate: false` and `shift: false`, and cut a long prompt without a word."""
@@ -74,7 +74,7 @@ class ChatParser(ReplyParser):
             raise self.unended(response, "without done_reason")
         if finish not in _ENDS:
             raise self.broken_off(f"done_reason {finish}")
-        counts = {key: count_of(value) for key, value in self._last.items()}
+        counts = {key: amount_of(value) for key, value in self._last.items()}
         total, *parts = (counts.get(f"{name}_duration") for name in ("total", "load", "prompt_eval", "eval"))
         load_s, prompt_s, output_s = (None if part is None else part / 1e9 for part in parts)
         # what the parts leave of the whole: waiting for a slot of a loaded model shows only there
@@ -179,7 +179,7 @@ def running(client: Client, tag: str, deadline: float) -> tuple[int | None, Mapp
             said = entry.get("details")
             details = dict(said) if isinstance(said, Mapping) else {}
             details.update((key, entry[key]) for key in ("size", "size_vram") if key in entry)
-            return count_of(entry.get("context_length")), details
+            return amount_of(entry.get("context_length")), details
     return None
 
 

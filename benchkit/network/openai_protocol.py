@@ -17,7 +17,7 @@ from benchkit.basics.texts import shown_line
 from benchkit.basics.values import JSON, Reply, Timings, Usage
 from benchkit.network import replies
 from benchkit.network.http_client import MOST_LINE_BYTES, Call, Client, Response, quoted
-from benchkit.network.replies import count_of, object_of, text_in
+from benchkit.network.replies import amount_of, object_of, text_in
 
 MOST_NAME = 200
 """Letters of a name or a fingerprint: the settings hold them."""
@@ -149,8 +149,8 @@ class CompletionParser(replies.ReplyParser):
         return Reply(
             output=self.output, finish=self._finish, reasoning=self.reasoning,
             # no prompt has 0 tokens: a server that says so has not counted
-            usage=Usage(count_of(usage.get("prompt_tokens")), count_of(usage.get("completion_tokens"), 0),
-                        count_of(cached, 0)),
+            usage=Usage(amount_of(usage.get("prompt_tokens")), amount_of(usage.get("completion_tokens"), 0),
+                        amount_of(cached, 0)),
             # llama-server adds its own times, in milliseconds; the others say nothing
             timings=Timings(prompt_s=_seconds(timings.get("prompt_ms")), output_s=_seconds(timings.get("predicted_ms")),
                             first_token_s=self.first_token_s(response)),
@@ -298,7 +298,7 @@ def listed_models(client: Client, deadline: float) -> Sequence[Said]:
             facts["root"] = name_only(root)
         found.append(Said(
             str(entry.get("id") or ""), _SERVERS.get(str(entry.get("owned_by")), Said().server), None, facts,
-            count_of(entry.get("max_model_len")) or count_of(entry.get("context_length"))))
+            amount_of(entry.get("max_model_len")) or amount_of(entry.get("context_length"))))
     return found
 
 
@@ -327,7 +327,7 @@ def props(client: Client, deadline: float) -> Said | None:
     if isinstance(path, str) and path:
         facts["file"] = name_only(path, always=True)
     return Said("", "llama.cpp", shown_line(build, 80) if isinstance(build, str) else None, facts,
-                count_of(defaults.get("n_ctx")))
+                amount_of(defaults.get("n_ctx")))
 
 
 def pins(fingerprint: str | None) -> bool:

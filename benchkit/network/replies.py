@@ -149,7 +149,7 @@ def text_in(fields: Mapping[str, JSON], key: str, shown: str) -> str:
     return text
 
 
-def count_of(value: JSON, least: int = 1) -> int | None:
+def amount_of(value: JSON, least: int = 1) -> int | None:
     """A number that a server gives, of tokens or nanoseconds; None where it gives another thing."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= least else None
 

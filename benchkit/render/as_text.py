@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice, zip_longest
 
+from benchkit.basics.texts import width_of
 from benchkit.render import document as doc
-from benchkit.render.columns import INDENT, NO_PAINT, WIDTH, Paint, Painted, clipped, quoted, table, width_of, wrapped
+from benchkit.render.columns import INDENT, NO_PAINT, WIDTH, Paint, Painted, clipped, quoted, table, wrapped
 from benchkit.render.reading import made, plain, shown_part, spans_of
 
 MOST_BESIDE = 12

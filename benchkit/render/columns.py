@@ -1,12 +1,11 @@
 """Text in columns of at most 100 characters, whatever the texts are, and colour for a terminal."""
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from benchkit.basics.texts import shown, shown_line
+from benchkit.basics.texts import fitting, shown, shown_line, width_of
 from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
 from benchkit.render.reading import plain
@@ -41,37 +40,12 @@ GAP = "  "
 LEAST_FLEXIBLE, LEAST = 8, 4
 
 
-def width_of(text: str) -> int:
-    """How many columns a terminal gives a text."""
-    if text.isascii():
-        return len(text)
-    return sum(map(_width, text))
-
-
-def _width(character: str) -> int:
-    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
 def clipped(text: str, most: int) -> str:
     """One line of at most `most` columns, control characters shown, its end dropped for `...` where it is too long."""
     line = shown_line(text, max(most, 3) * 4)
     if width_of(line) <= most:
         return line
-    return _head(line, most - 3) + "..."
-
-
-def _head(line: str, most: int) -> str:
-    """As many characters from the start as fit; at least one, so that a loop over the rest comes to its end."""
-    if line.isascii():
-        return line[:max(most, 1)]
-    used = 0
-    for place, character in enumerate(line):
-        used += _width(character)
-        if used > most:
-            return line[:max(place, 1)]
-    return line
+    return fitting(line, most - 3) + "..."
 
 
 def wrapped(text: str, first: str = "", rest: str | None = None, width: int = WIDTH) -> list[str]:
@@ -92,7 +66,7 @@ def folded(text: str, width: int, at_blanks: bool = False) -> list[str]:
     """A line cut into pieces of at most `width` columns, nothing dropped; behind a blank if there is one near."""
     pieces, start = [], 0
     while len(text) - start > width or (start < len(text) and width_of(text[start:]) > width):
-        head = _head(text[start:start + width], width)
+        head = fitting(text[start:start + width], width)
         blank = head.rfind(" ") + 1 if at_blanks else 0
         pieces.append(head[:blank] if blank > len(head) // 2 else head)
         start += len(pieces[-1])

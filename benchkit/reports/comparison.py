@@ -15,7 +15,7 @@ from benchkit.basics.texts import count_of, verb_for
 from benchkit.recordings.run_record import RunRecord
 from benchkit.reports import paired_cases
 from benchkit.reports.figures import probability
-from benchkit.reports.paired_cases import CaseDifference, Incompatibility, Outcome, Repeat
+from benchkit.reports.paired_cases import CaseDifference, CaseOutcome, Incompatibility, Repeat
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import LatencyColumn, LatencyCount, LatencyRatio, latency_of
 from benchkit.reports.tally import CaseRow
@@ -66,12 +66,12 @@ class Comparison:
     @property
     def compared(self) -> int:
         """Cases in which both sides judged a trial."""
-        return len(self.cases) - len(self.with_outcome(Outcome.UNKNOWN))
+        return len(self.cases) - len(self.with_outcome(CaseOutcome.UNKNOWN))
 
     @property
     def differing(self) -> int:
         """Cases whose pass rates differ."""
-        return len(self.with_outcome(Outcome.WON)) + len(self.with_outcome(Outcome.LOST))
+        return len(self.with_outcome(CaseOutcome.WON)) + len(self.with_outcome(CaseOutcome.LOST))
 
     @property
     def differences(self) -> tuple[Fraction, ...]:
@@ -131,7 +131,7 @@ class Comparison:
             return None
         return permutation.mirrored_p(len(self.regressions), self.progressed)
 
-    def with_outcome(self, outcome: Outcome) -> tuple[CaseDifference, ...]:
+    def with_outcome(self, outcome: CaseOutcome) -> tuple[CaseDifference, ...]:
         """The cases the candidate won, lost, tied, or of which nothing is known."""
         return tuple(case for case in self.cases if case.outcome is outcome)
 

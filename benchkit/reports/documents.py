@@ -14,7 +14,7 @@ from benchkit.render.columns import NO_PAINT, Paint
 from benchkit.reports import figures
 from benchkit.reports.comparison import SideBySide
 from benchkit.reports.figures import NOT_AVAILABLE, of, percent, points, points_spread, probability, rate, spread
-from benchkit.reports.paired_cases import Outcome
+from benchkit.reports.paired_cases import CaseOutcome
 from benchkit.reports.run_report import RunReport, suite_at
 from benchkit.reports.sections import cases, pairs
 from benchkit.reports.sections import run as of_run
@@ -193,7 +193,8 @@ def _differences(side: SideBySide) -> doc.Chart:
             p = NOT_AVAILABLE if pair.adjusted_p is None else probability(pair.adjusted_p)
             bars.append(doc.Bar(title, None if one.difference is None else float(one.difference), low, high,
                                 f"{points(one.difference)}, p\u00a0{p}", pairs.tone_of(verdict_of(side, pair).finding)))
-            counts = (len(one.with_outcome(outcome)) for outcome in (Outcome.LOST, Outcome.WON, Outcome.TIED))
+            counts = (len(one.with_outcome(outcome)) for outcome in (
+                CaseOutcome.LOST, CaseOutcome.WON, CaseOutcome.TIED))
             rows.append((title, percent(one.candidate_rate), percent(one.base_rate), points(one.difference),
                          points_spread(low, high), p, *counts, len(one.regressions)))
     columns = [doc.flexible("candidate against base"), doc.number("candidate", "pass^1"), doc.number("base", "pass^1"),

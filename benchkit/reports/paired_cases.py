@@ -74,7 +74,7 @@ _PARTS: tuple[tuple[str, str, Callable[[JudgedCase], str]], ...] = (
     ("ask-differs", "what is asked (messages or schema)", lambda case: case.ask))
 
 
-class Outcome(StrEnum):
+class CaseOutcome(StrEnum):
     """Who passes a case more often; UNKNOWN where one side judged no trial of it."""
 
     WON = "won"
@@ -106,14 +106,14 @@ class CaseDifference:
         return self.counts.difference if self.counts.both_completed else None
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> CaseOutcome:
         """What became of the case on the candidate's side."""
         difference = self.difference
         if difference is None:
-            return Outcome.UNKNOWN
+            return CaseOutcome.UNKNOWN
         if not difference:
-            return Outcome.TIED
-        return Outcome.WON if difference > 0 else Outcome.LOST
+            return CaseOutcome.TIED
+        return CaseOutcome.WON if difference > 0 else CaseOutcome.LOST
 
     @property
     def is_regression(self) -> bool:

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from benchkit.basics.values import JSON
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
-from benchkit.reports.paired_cases import Outcome, Repeat
+from benchkit.reports.paired_cases import CaseOutcome, Repeat
 from benchkit.reports.run_report import RunReport
 from benchkit.reports.speed import LatencyColumn, TokenSummary
 from benchkit.reports.verdicts import Gate, GateAnswer, answer_line, title_of, verdict_of
@@ -85,7 +85,7 @@ def pair_fields(side: SideBySide, pair: Pair) -> dict[str, JSON]:
     return {
         **fields, "finding": str(verdict.finding), "text": verdict.text,
         "cases": {"common": len(found.cases), "compared": found.compared, "differing": found.differing,
-                  **{str(outcome): len(found.with_outcome(outcome)) for outcome in Outcome},
+                  **{str(outcome): len(found.with_outcome(outcome)) for outcome in CaseOutcome},
                   "only_base": list(found.only_base), "only_candidate": list(found.only_candidate)},
         "pass": {"base": figure(found.base_rate), "candidate": figure(found.candidate_rate),
                  "difference": figure(found.difference), "low": figure(found.interval.low),

@@ -3,14 +3,13 @@ from __future__ import annotations
 
 import os
 import threading
-import unicodedata
 from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TextIO
 
-from benchkit.basics.texts import shown_line
+from benchkit.basics.texts import fitting, shown_line, width_of
 from benchkit.basics.values import Cell, Failure
 from benchkit.running.plan import Assignment, RemainingWork
 from benchkit.running.workload import RunContext
@@ -194,18 +193,6 @@ def columns_of(stream: TextIO) -> int:
         return os.get_terminal_size(stream.fileno()).columns or USUAL_COLUMNS
     except OSError:
         return USUAL_COLUMNS
-
-
-def width_of(text: str) -> int:
-    """How many columns a text takes: wide letters take two."""
-    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
-
-
-def fitting(text: str, columns: int) -> str:
-    """As much of the start of a text as fits."""
-    while text and width_of(text) > columns:
-        text = text[:-1]
-    return text
 
 
 def duration(seconds: float) -> str:

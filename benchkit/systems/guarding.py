@@ -22,7 +22,7 @@ from benchkit.basics.values import JSON, ErrorFacts, Failure, Message, Reply, Re
 from benchkit.network.replies import MOST_TEXT_BYTES, too_large
 from benchkit.systems.server_session import with_reply
 from benchkit.systems.system import Loaded, System
-from benchkit.tasks.modules import Made, Raised, called, place_of, what_came
+from benchkit.tasks.modules import Made, Raised, called, raised_at, what_came
 
 MOST_COUNT = 10**12
 """Of tokens and retries."""
@@ -253,7 +253,7 @@ class GuardedSystem:
         except TrialError as error:
             raise self._called(what, self._plain_error, what, error) from error
         except Raised as raised:
-            cause, place = raised.error, place_of(raised.error) or self.file.name
+            cause, place = raised.error, raised_at(raised.error) or self.file.name
             is_outside = isinstance(cause, OSError | MemoryError)
             kind = self._kind(what, errors.EnvironmentFailure if is_outside else errors.Unusable)
             raise kind(f"{self.given}: {what}() of {place} {what_came(cause, self.redactor.text)}") from cause

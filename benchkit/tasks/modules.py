@@ -70,7 +70,7 @@ def module_name_of(file: str) -> str:
     return name if _DOTTED.fullmatch(name) else ""
 
 
-def place_of(error: BaseException, function: object = None) -> str:
+def raised_at(error: BaseException, function: object = None) -> str:
     """Where in a file of the user an error came up: `date_task.py, line 12`; "" where that is not known.
 
     An error that is raised before the first line of `function` runs has the place where that begins.
@@ -88,7 +88,7 @@ def place_of(error: BaseException, function: object = None) -> str:
 
 def told(error: BaseException, function: object = None) -> str:
     """What a function of the user raised, and where: `raised KeyError: 'due' (date_task.py, line 12)`."""
-    place = place_of(error, function)
+    place = raised_at(error, function)
     return what_came(error) + (f" ({place})" if place else "")
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from benchkit.basics.texts import count_of, percent, shown_line
-from benchkit.boards.board import Board
-from benchkit.boards.sections.wording import LONGEST_LINE, MOST_WORDS, SYSTEMS, counts_of, names, of_system, share_of
+from benchkit.boards.board import LONGEST_LINE, Board
+from benchkit.boards.sections.wording import MOST_WORDS, SYSTEMS, counts_of, names, of_system, share_of
 from benchkit.boards.standings import GateStatus, Standing, TrackRow, TrackSection
 from benchkit.pages.tones import Tone
 from benchkit.render import document as doc

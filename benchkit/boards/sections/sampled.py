@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from benchkit.basics.texts import are, count_of, percent, shown_line
-from benchkit.boards.board import Board
+from benchkit.boards.board import LONGEST_LINE, Board
 from benchkit.boards.samples import Payload, SampledAnswer, SampledCase
-from benchkit.boards.sections.wording import LONGEST_LINE, held, names, synthetic_mark
+from benchkit.boards.sections.wording import held, names, synthetic_mark
 from benchkit.pages.row_charts import Lane, Moment, TimelineChart, TimelineEvent
 from benchkit.pages.tones import Tone
 from benchkit.render import document as doc

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 
 from benchkit.basics.json_text import canonical
 from benchkit.basics.texts import as_given, count_of, names_of, percent, shown_line
-from benchkit.boards.board import Board
+from benchkit.boards.board import LONGEST_LINE, Board
 from benchkit.boards.job import BatchGate, FromPack, Job
 from benchkit.boards.question_gates import GateFigures
-from benchkit.boards.sections.wording import LONGEST_LINE, SYSTEMS, counts_of, held, of_system, synthetic_mark
+from benchkit.boards.sections.wording import SYSTEMS, counts_of, held, of_system, synthetic_mark
 from benchkit.boards.usage import CACHE_ONLY, NO_REPLY, NOT_REPORTED
 from benchkit.render import document as doc
 from benchkit.reports.figures import NOT_AVAILABLE, latency, number, per_second, spread

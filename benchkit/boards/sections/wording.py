@@ -11,7 +11,6 @@ from benchkit.pages.tones import Tone
 from benchkit.render import document as doc
 from benchkit.reports.figures import spread
 
-LONGEST_LINE = 400
 MOST_WORDS = 4
 SYSTEMS = doc.Cut(100, None, "system")
 

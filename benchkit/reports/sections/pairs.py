@@ -12,7 +12,7 @@ from benchkit.render import document as doc
 from benchkit.reports import figures, verdicts
 from benchkit.reports.comparison import Comparison, Pair, SideBySide
 from benchkit.reports.figures import latency, percent, points, points_spread, probability, share
-from benchkit.reports.paired_cases import CaseDifference, Outcome, Repeat
+from benchkit.reports.paired_cases import CaseDifference, CaseOutcome, Repeat
 from benchkit.reports.sections.lead import warning_blocks
 from benchkit.reports.speed import NOT_SAID, measured_on
 from benchkit.reports.tally import passed_cell, state_words
@@ -83,10 +83,10 @@ def pair_blocks(side: SideBySide, pair: Pair, case_anchor: CaseAnchor = nowhere,
 
 def _changed(pair: Pair, found: Comparison, case_anchor: CaseAnchor) -> Iterator[doc.Block]:
     """The cases that regressed, were lost and won, those that changed most first."""
-    lost = [case for case in found.with_outcome(Outcome.LOST) if not case.is_regression]
+    lost = [case for case in found.with_outcome(CaseOutcome.LOST) if not case.is_regression]
     for title, cases in (("Regressions: passed every time, and do not any more", found.regressions),
                          ("Lost otherwise" if found.regressions else "Lost", lost),
-                         ("Won", found.with_outcome(Outcome.WON))):
+                         ("Won", found.with_outcome(CaseOutcome.WON))):
         if cases:
             caption = f"{title} ({count_of(len(cases), 'case')})"
             yield _case_chart(caption, sorted(cases, key=lambda case: -abs(case.difference or 0)), pair, case_anchor)
@@ -109,8 +109,8 @@ def _case_chart(caption: str, cases: Sequence[CaseDifference], pair: Pair, case_
 
 
 def _unchanged(pair: Pair, found: Comparison, case_anchor: CaseAnchor, most_tied: int) -> Iterator[doc.Block]:
-    for title, outcome, most in (("tied", Outcome.TIED, most_tied),
-                                 ("not judged on both sides", Outcome.UNKNOWN, MOST_NAMED)):
+    for title, outcome, most in (("tied", CaseOutcome.TIED, most_tied),
+                                 ("not judged on both sides", CaseOutcome.UNKNOWN, MOST_NAMED)):
         cases = found.with_outcome(outcome)
         names = [doc.Link(case_anchor(pair.candidate, case.id), doc.Code(case.id, 60)) for case in cases]
         if names:
@@ -172,7 +172,7 @@ def _counts(found: Comparison) -> Iterator[Fact]:
         yield "incomplete", (f"{count_of(base, 'trial')} of the base and {candidate:,} of the candidate: as they go, "
                              f"the difference over {where} is {spread} points; {who}")
     lost, won, tied, unknown = (len(found.with_outcome(one)) for one in (
-        Outcome.LOST, Outcome.WON, Outcome.TIED, Outcome.UNKNOWN))
+        CaseOutcome.LOST, CaseOutcome.WON, CaseOutcome.TIED, CaseOutcome.UNKNOWN))
     yield "cases", (f"{lost:,} lost, {won:,} won, {tied:,} tied"
                     f"{f', {unknown:,} not judged on both sides' if unknown else ''}")
     fallen, before, p = len(found.regressions), found.passed_every_time, found.mirror_p
